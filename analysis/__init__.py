@@ -1,0 +1,1 @@
+"""Numbers: pure statistics on cell counts, and their rendering."""

@@ -1,0 +1,1 @@
+"""Findings made into charts, HTML and terminal tables."""

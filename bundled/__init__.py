@@ -1,0 +1,1 @@
+"""Bundled benchmarks: original Harbor-format tasks and policies."""

@@ -1,0 +1,1 @@
+"""The face: reads files and environment, prints, calls the other rooms."""

@@ -1,0 +1,1 @@
+"""The ledger: SQLModel tables, one per noun, and their migrations."""

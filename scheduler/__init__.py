@@ -1,0 +1,1 @@
+"""Home: from experiment to queue, from queue to ledger."""

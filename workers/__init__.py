@@ -1,0 +1,1 @@
+"""A node: takes attempts off its queue and runs them in pods."""

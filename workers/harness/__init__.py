@@ -1,0 +1,1 @@
+"""Agents: what runs in the pod and tries to solve the task."""

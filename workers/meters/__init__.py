@@ -1,0 +1,1 @@
+"""Meters: what a pod consumed and what surrounded it."""

@@ -1,0 +1,1 @@
+"""Pods: the sandbox of one attempt, per runtime."""
