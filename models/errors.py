@@ -1,0 +1,114 @@
+"""Every error that infranoise raises on purpose.
+
+    InfranoiseError
+    ├── DesignError            the experiment as written cannot be run
+    │   ├── TaskFileError      one task's files are wrong; the other tasks go on
+    │   └── ExperimentFileError
+    ├── SampleTooSmall         a number was asked of counts that cannot give it
+    ├── WireError              a message of a version or shape that we do not speak
+    ├── LedgerError            the store refuses or cannot be read
+    ├── BrokerError            the queue cannot be had
+    └── PodError               infrastructure: never the model's fault
+        ├── Refused            this runtime cannot run this task; names one that can
+        ├── ImageBuildFailed
+        ├── ImagePullFailed
+        ├── Unschedulable
+        ├── StartFailed
+        └── PodLost            the pod or the way to it vanished while we worked
+
+Facts are attributes; the text says what, where, and what to do.
+"""
+
+from pathlib import Path
+
+
+class InfranoiseError(Exception):
+    """Base of all errors raised on purpose; its text is fit for a user to read."""
+
+
+class DesignError(InfranoiseError):
+    """The experiment as written cannot be run."""
+
+
+class TaskFileError(DesignError):
+    """A task's files are malformed.
+
+    Args:
+        path: the file at fault.
+        key: the dotted key in it, or "" when the whole file is meant.
+        expected: what would have been right.
+    """
+
+    def __init__(self, path: Path, key: str, expected: str) -> None:
+        self.path, self.key, self.expected = path, key, expected
+        super().__init__(f"{path}: {key + ': ' if key else ''}{expected}")
+
+
+class ExperimentFileError(DesignError):
+    """The experiment file is malformed; same facts as `TaskFileError`."""
+
+    def __init__(self, path: Path | str, key: str, expected: str) -> None:
+        self.path, self.key, self.expected = path, key, expected
+        super().__init__(f"{path}: {key + ': ' if key else ''}{expected}")
+
+
+class SampleTooSmall(InfranoiseError):
+    """A statistic was asked of counts that cannot give it."""
+
+
+class WireError(InfranoiseError):
+    """A message of a version or shape that this program does not speak."""
+
+
+class LedgerError(InfranoiseError):
+    """The store refuses, or holds something that cannot be read."""
+
+
+class BrokerError(InfranoiseError):
+    """The queue cannot be reached or started."""
+
+
+class PodError(InfranoiseError):
+    """Infrastructure failed. `cause` is the outcome's word for it (see `outcome.Cause`)."""
+
+    cause = "unknown"
+
+    def __init__(self, message: str, **facts: str | int | float | bool | None) -> None:
+        self.facts = facts
+        super().__init__(message)
+
+
+class Refused(PodError):
+    """This runtime cannot run this task; the text names one that can."""
+
+    cause = "start_failed"
+
+
+class ImageBuildFailed(PodError):
+    """The task's image could not be built."""
+
+    cause = "image_build"
+
+
+class ImagePullFailed(PodError):
+    """The task's image could not be had."""
+
+    cause = "image_pull"
+
+
+class Unschedulable(PodError):
+    """No room for the floor."""
+
+    cause = "unschedulable"
+
+
+class StartFailed(PodError):
+    """The pod did not come up."""
+
+    cause = "start_failed"
+
+
+class PodLost(PodError):
+    """The pod, or the way to it, vanished while work was under way."""
+
+    cause = "network"
