@@ -1,0 +1,158 @@
+"""The contract of a pod: the sandbox of one attempt, whatever runs it.
+
+`Pods` is a kind of pod on this node (one object per worker process, safe to use from many
+threads); `Pod` is one sandbox (used by one thread). A runtime is a module with one `Pods` class;
+`tests/workers/pods/test_contract.py` says what all of them must do.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Literal, Protocol, Self
+
+from ...models.counters import Counters
+from ...models.execution import ExecResult
+from ...models.limits import Effective, Limits
+
+Network = Literal["none", "public", "allowlist"]
+OUTPUT_CAP_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PodOrder:
+    """What one attempt asks of a runtime.
+
+    `environment` is the task's `environment/` folder, content-addressed by `environment_hash`;
+    `image` is the image that the task names instead of a Dockerfile. `expires_at` (Unix seconds)
+    is when `reap` may take the pod for abandoned.
+    """
+
+    attempt_id: str
+    experiment: str
+    trial: str
+    environment: Path
+    environment_hash: str
+    limits: Limits
+    expires_at: float
+    image: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    workdir: str | None = None
+    network: Network = "public"
+    build_timeout_s: float = 600.0
+    start_timeout_s: float = 60.0
+    output_cap_bytes: int = OUTPUT_CAP_BYTES
+    relocatable: bool = False
+
+
+class Pod(Protocol):
+    """One sandbox. A context manager: entering starts it, leaving stops and removes it.
+
+    `root` is the prefix of absolute paths inside: "" where the pod has its own file tree, else
+    the private folder that stands in for `/` (commands see it as `INFRANOISE_ROOT`).
+    `image_id` names what it was made from, by content.
+    """
+
+    root: str
+    image_id: str
+
+    def start(self) -> Effective:
+        """Bring the pod up; return its limits as read back.
+
+        Raises:
+            StartFailed, Unschedulable, Refused: with the runtime's own reason in the text.
+        """
+        ...
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        cwd: str | None = None,
+        stdin: bytes = b"",
+    ) -> ExecResult:
+        """Run one command to its end, never twice.
+
+        The clock starts when the command does. At the timeout every process of the pod but its
+        PID 1 is killed and the result says `timed_out`. Each stream keeps the last
+        `output_cap_bytes`. A child that outlives the command and holds its output open does not
+        hold the call open for longer than a second.
+
+        Raises:
+            PodLost: the pod, or the way to it, went away; whether the command ended is unknown.
+        """
+        ...
+
+    def quiesce(self) -> int:
+        """Kill every process in the pod but its PID 1, and return how many there were.
+
+        On return none of them runs any more. Processes that forked in the meantime are killed too.
+        """
+        ...
+
+    def upload(self, source: Path, target: PurePosixPath) -> None:
+        """Copy a file, or a folder's contents, from this machine to `target` in the pod.
+
+        Parents are made. Symlinks inside `source` are copied as links, never followed out.
+        """
+        ...
+
+    def download(self, source: PurePosixPath, target: Path) -> bool:
+        """Copy a file or folder out of the pod to `target`; False if there is no such path.
+
+        What the pod holds is hostile: absolute names, `..`, links that leave `target`, devices
+        and fifos are left out; no more than the storage ceiling (or 1 GiB) is written.
+        """
+        ...
+
+    def counters(self) -> Counters:
+        """What the pod has consumed until now, read from outside it."""
+        ...
+
+    def stop(self) -> None:
+        """Kill and remove everything. Safe to call twice, and after a failed start."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class Pods(Protocol):
+    """A kind of pod on this node."""
+
+    name: str
+
+    def refuse(self, order: PodOrder) -> str | None:
+        """Why this runtime cannot run such a task at all, with the remedy; None if it can."""
+        ...
+
+    def prepare(self, order: PodOrder) -> str:
+        """Build or fetch what the pod is made from; idempotent; returns its content id.
+
+        Concurrent calls for one `environment_hash` do the work once.
+
+        Raises:
+            ImageBuildFailed, ImagePullFailed, Refused
+        """
+        ...
+
+    def pod(self, order: PodOrder) -> Pod:
+        """The pod of an order, not yet started; `prepare` was called before."""
+        ...
+
+    def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
+        """Remove pods of ours whose expiry passed, or that a dead worker on this node left.
+
+        Args:
+            now: Unix seconds.
+            alive: attempt ids to leave alone.
+        Returns: the attempt ids that were removed.
+        """
+        ...
+
+    def facts(self) -> dict[str, str | int | float | bool | None]:
+        """What this runtime is here: versions, enforcement, what it cannot do."""
+        ...
