@@ -1,0 +1,156 @@
+"""What the evidence means: a pure, versioned function, one rule a line.
+
+Rules are read from the outside in (who ended it, node, pod, ceiling, verifier, agent) and the
+first that fits decides. An exit code of 137 alone is no OOM kill, a `reward` alone is no pass, and
+a missing verdict is never the model's failure.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .evidence import Evidence
+from .execution import KILLED
+from .outcome import INFRA_CAUSES, Cause, OomPlace, Outcome, Verdict
+
+VERSION = 1
+PASS_REWARD = 1.0
+
+
+class Rule(NamedTuple):
+    """One row of the table: its name, when it fits, and what it then means."""
+
+    name: str
+    fits: Callable[[Evidence], object]
+    verdict: Verdict
+    cause: Cause | Callable[[Evidence], Cause] = ""
+    oom: OomPlace | Callable[[Evidence], OomPlace | None] | None = None
+    detail: Callable[[Evidence], str] = lambda evidence: ""
+
+
+def classify(evidence: Evidence) -> Outcome:
+    """The outcome of an attempt with this evidence, under the rules of `VERSION`.
+
+    >>> classify(Evidence(node_seen="no")).cause
+    'node_lost'
+    """
+    rule = next(rule for rule in RULES if rule.fits(evidence))
+    return Outcome(
+        verdict=rule.verdict,
+        cause=rule.cause(evidence) if callable(rule.cause) else rule.cause,
+        oom=rule.oom(evidence) if callable(rule.oom) else rule.oom,
+        reward=evidence.reward or 0.0,
+        rule=rule.name,
+        detail=rule.detail(evidence),
+        version=VERSION,
+    )
+
+
+def _solved(evidence: Evidence) -> bool:
+    return evidence.reward is not None and evidence.reward >= PASS_REWARD
+
+
+def _verifier_has_spoken(evidence: Evidence) -> bool:
+    verifier = evidence.phase("verifier")
+    return (
+        verifier is not None
+        and not verifier.timed_out
+        and not verifier.lost
+        and verifier.exit_code != KILLED
+        and evidence.reward is not None
+    )
+
+
+def _killed_main(evidence: Evidence) -> bool:
+    return any(
+        p.main_was_killed or (p.lost and p.oom_kills)
+        for p in evidence.phases
+        if p.name != "verifier"
+    )
+
+
+def _lost(evidence: Evidence) -> str:
+    return next((p.lost for p in evidence.phases if p.lost), "")
+
+
+def _fault_cause(evidence: Evidence) -> Cause:
+    assert evidence.fault is not None
+    known = evidence.fault.cause in INFRA_CAUSES
+    return evidence.fault.cause if known else "unknown"  # type: ignore[return-value]
+
+
+def _fault_words(evidence: Evidence) -> str:
+    return evidence.fault.message if evidence.fault else ""
+
+
+def _agent_ended_at(exit_code: int, evidence: Evidence) -> bool:
+    agent = evidence.phase("agent")
+    return agent is not None and agent.exit_code == exit_code
+
+
+def _agent_timed_out(evidence: Evidence) -> bool:
+    agent = evidence.phase("agent")
+    return agent is not None and agent.timed_out
+
+
+def _killed_by_an_unknown_hand(evidence: Evidence) -> bool:
+    agent = evidence.phase("agent")
+    return agent is not None and agent.exit_code == KILLED and agent.oom_kills is None
+
+
+def _agent_broke(evidence: Evidence) -> bool:
+    agent = evidence.phase("agent")
+    return bool(evidence.agent_fault) or (agent is not None and agent.exit_code not in (0, None))
+
+
+def _why_no_verdict(evidence: Evidence) -> str:
+    verifier = evidence.phase("verifier")
+    if verifier is None:
+        return "the verifier was not reached"
+    if verifier.timed_out:
+        return f"the verifier ran into its timeout after {verifier.wall_s:.0f} s"
+    if verifier.exit_code == KILLED:
+        return "the verifier was killed (137)"
+    return evidence.reward_fault or "the verifier left no reward"
+
+
+def _kills(evidence: Evidence) -> str:
+    return (
+        f"{evidence.agent_kills} OOM kill(s) before the verifier, "
+        f"{evidence.verifier_kills} during it"
+    )
+
+
+def _recovered(evidence: Evidence) -> OomPlace | None:
+    return "recovered" if evidence.agent_kills or evidence.verifier_kills else None
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("cancelled", lambda e: e.cancelled, "cancelled", detail=lambda e: e.cancelled),
+    Rule("harness broke", lambda e: e.harness_fault, "infra_error", "harness",
+         detail=lambda e: e.harness_fault),
+    Rule("node lost", lambda e: e.node_seen == "no", "infra_error", "node_lost",
+         detail=lambda e: "the node stopped renewing the attempt's lease"),
+    Rule("killed at its ceiling", _killed_main, "infra_error", "oom_killed", "main", _kills),
+    Rule("pod not had", lambda e: e.fault, "infra_error", _fault_cause, detail=_fault_words),
+    Rule("disk filled to its ceiling", lambda e: e.storage_exceeded == "yes", "infra_error",
+         "disk_full", detail=lambda e: "the storage ceiling was exceeded and the pod was stopped"),
+    Rule("way to the pod lost", _lost, "infra_error", "network", detail=_lost),
+    Rule("past its deadline", lambda e: e.deadline_exceeded, "infra_error", "deadline",
+         detail=lambda e: "the attempt's deadline passed: a backstop, no time limit"),
+    Rule("verifier starved", lambda e: e.verifier_kills and not (
+         _solved(e) and _verifier_has_spoken(e)), "infra_error", "verifier_error", "verifier",
+         _kills),
+    Rule("a child killed, the trial lost", lambda e: e.agent_kills and not (
+         _solved(e) and _verifier_has_spoken(e)), "infra_error", "oom_killed", "collateral",
+         _kills),
+    Rule("no verdict", lambda e: not _verifier_has_spoken(e), "infra_error", "verifier_error",
+         detail=_why_no_verdict),
+    Rule("solved", _solved, "passed", oom=_recovered),
+    Rule("out of time", _agent_timed_out, "failed", "agent_timeout"),
+    Rule("killed by an unknown hand", _killed_by_an_unknown_hand, "infra_error", "unknown",
+         detail=lambda e: "137 and no kill counter: an OOM kill cannot be ruled out"),
+    Rule("agent broke", _agent_broke, "failed", "agent_error",
+         detail=lambda e: e.agent_fault),
+    Rule("nothing tried", lambda e: e.answered == "no", "failed", "no_answer"),
+    Rule("wrong answer", lambda e: True, "failed", "wrong"),
+)  # fmt: skip

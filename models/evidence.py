@@ -1,0 +1,82 @@
+"""Evidence: the facts from which a trial's outcome is judged, as they were observed.
+
+Nothing here is an opinion: an outcome can be judged again from it by a later rule. Tri-state facts
+say "unknown" where the source cannot tell, never a guess.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from .counters import Counters
+from .value import Value
+
+Tri = Literal["yes", "no", "unknown"]
+PhaseName = Literal["setup", "agent", "verifier"]
+
+
+class Fault(Value):
+    """Why the pod could not be had, or was lost: the cause's word, the reason, the facts."""
+
+    cause: str
+    message: str
+    facts: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+
+
+class Phase(Value):
+    """One phase of an attempt. `counters` are cumulative at its end; `oom_kills` are its own.
+
+    `left_behind` counts the processes that the phase left running and that were killed after it;
+    `exit_code` is None where the command was cut off or lost.
+    """
+
+    name: PhaseName
+    exit_code: int | None = None
+    timed_out: bool = False
+    wall_s: float = 0.0
+    oom_kills: int | None = None
+    left_behind: int = 0
+    lost: str = ""
+    counters: Counters | None = None
+
+    @property
+    def main_was_killed(self) -> bool:
+        """The phase's own command died of a SIGKILL while the kernel counted an OOM kill."""
+        return self.exit_code == 137 and bool(self.oom_kills)
+
+
+class Evidence(Value):
+    """Everything known about how one attempt ended.
+
+    `fault` is set where no phase could run to its end for a reason of the infrastructure;
+    `agent_fault` where the agent itself broke; `harness_fault` where infranoise did.
+    `reward` is the verifier's verdict in [0, 1]; `reward_fault` says why there is none.
+    """
+
+    node_seen: Tri = "yes"
+    cancelled: str = ""
+    fault: Fault | None = None
+    phases: tuple[Phase, ...] = ()
+    reward: float | None = None
+    rewards: dict[str, float] = Field(default_factory=dict)
+    reward_fault: str = ""
+    answered: Tri = "unknown"
+    agent_fault: str = ""
+    harness_fault: str = ""
+    storage_exceeded: Tri = "unknown"
+    deadline_exceeded: bool = False
+    enforcement: str = ""
+
+    def phase(self, name: PhaseName) -> Phase | None:
+        """The phase of that name, or None if it was not reached."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+    @property
+    def agent_kills(self) -> int:
+        """OOM kills before the verifier, as far as they are known."""
+        return sum(p.oom_kills or 0 for p in self.phases if p.name != "verifier")
+
+    @property
+    def verifier_kills(self) -> int:
+        """OOM kills during the verifier, as far as they are known."""
+        return sum(p.oom_kills or 0 for p in self.phases if p.name == "verifier")

@@ -1,0 +1,87 @@
+"""An experiment: tasks x entries x bands x other factors x samples, and how pods are made."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from .band import Band
+from .entry import Entry
+from .spec import Spec
+from .value import Value
+
+NAME = r"^[A-Za-z0-9][\w.-]{0,63}$"
+
+
+class Factors(Value):
+    """Assigned factors beside the band, crossed with it.
+
+    `concurrency` is trials in flight per node, set per wave; `time_limit` multiplies each task's
+    agent timeout, set per trial. A factor with a single level is a setting, not a factor.
+    """
+
+    concurrency: tuple[Annotated[int, Field(ge=1, le=512)], ...] = ()
+    time_limit: tuple[Annotated[float, Field(gt=0)], ...] = ()
+
+    @model_validator(mode="after")
+    def _levels_differ(self) -> "Factors":
+        for name in ("concurrency", "time_limit"):
+            levels = getattr(self, name)
+            if len(set(levels)) != len(levels):
+                raise ValueError(f"{name} names a level twice: {list(levels)}")
+        return self
+
+
+class Pods(Value):
+    """How pods are made: runtime, network, and a spec for tasks that declare none."""
+
+    runtime: Literal["auto", "process", "docker"] = "auto"
+    network: Literal["none", "public"] = "public"
+    default_spec: Spec | None = None
+    build_network: str | None = None
+
+
+class Run(Value):
+    """How the run is made. Infra errors are data: no retry unless `max_attempts` asks for it."""
+
+    max_attempts: Annotated[int, Field(ge=1, le=20)] = 1
+    default_agent_timeout_s: Annotated[float, Field(gt=0)] = 3600.0
+
+
+class Experiment(Value):
+    """One designed experiment. `bands` come in the order in which reports show them."""
+
+    name: Annotated[str, Field(pattern=NAME)] = "experiment"
+    tasks: Annotated[tuple[str, ...], Field(min_length=1)]
+    exclude: tuple[str, ...] = ()
+    samples: Annotated[int, Field(ge=1, le=100_000)] = 5
+    seed: int = 20260205
+    bands: Annotated[tuple[Band, ...], Field(min_length=1)] = tuple(
+        Band.shorthand(text) for text in ("1x", "1.5x", "2x", "3x", "5x", "uncapped")
+    )
+    entries: Annotated[tuple[Entry, ...], Field(min_length=1)] = (Entry(agent="oracle"),)
+    factors: Factors = Factors()
+    pods: Pods = Pods()
+    run: Run = Run()
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> "Experiment":
+        for kind, names in (
+            ("bands", [band.name for band in self.bands]),
+            ("entries", [entry.name for entry in self.entries]),
+        ):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(
+                    f"{kind}: {', '.join(twice)} named twice; give each a name of its own"
+                )
+        return self
+
+    @property
+    def reference(self) -> Band:
+        """The floor band, against which lifts are measured: the tightest memory ceiling."""
+
+        def ceiling(band: Band) -> float:
+            top = band.memory.ceiling
+            return float("inf") if top == "uncapped" else top
+
+        return min(self.bands, key=ceiling)

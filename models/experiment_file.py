@@ -1,0 +1,93 @@
+"""An experiment from TOML text: every key has a default but `tasks`; an unknown key is an error."""
+
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from .band import Band
+from .errors import DesignError, ExperimentFileError
+from .experiment import Experiment
+
+
+def load_experiment(path: Path) -> Experiment:
+    """The experiment in a TOML file; `name` defaults to the file's stem.
+
+    Raises:
+        ExperimentFileError: names the file, the key, what was found and what was expected.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ExperimentFileError(path, "", "no such file") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExperimentFileError(path, "", f"cannot be read: {error}") from error
+    return parse_experiment(text, where=path, default_name=path.stem)
+
+
+def parse_experiment(text: str, *, where: Path | str, default_name: str) -> Experiment:
+    """The experiment in a TOML text; `where` is the place that errors name.
+
+    Raises:
+        ExperimentFileError
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ExperimentFileError(where, "", f"is not TOML: {error}") from error
+    table.setdefault("name", default_name)
+    if "bands" in table:
+        table["bands"] = _bands(table["bands"], where)
+    try:
+        return Experiment.model_validate(table)
+    except ValidationError as error:
+        raise _explained(error, table, where) from error
+
+
+def _bands(raw: object, where: Path | str) -> object:
+    if not isinstance(raw, list):
+        return raw
+    try:
+        return [Band.shorthand(item) if isinstance(item, str) else item for item in raw]
+    except DesignError as error:
+        raise ExperimentFileError(where, "bands", str(error).removeprefix("bands: ")) from error
+
+
+def _explained(
+    error: ValidationError, table: Mapping[str, Any], where: Path | str
+) -> ExperimentFileError:
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return ExperimentFileError(where, key, 'is required; for example tasks = ["my-tasks/*"]')
+    if first["type"] == "extra_forbidden":
+        return ExperimentFileError(where, key, _did_you_mean(first["loc"]))
+    found = first["input"]
+    shown = f" (found {found!r})" if not isinstance(found, dict | list) else ""
+    return ExperimentFileError(where, key, first["msg"].removeprefix("Value error, ") + shown)
+
+
+def _did_you_mean(loc: tuple[int | str, ...]) -> str:
+    known = sorted(_fields_at(Experiment, loc[:-1]))
+    near = get_close_matches(str(loc[-1]), known, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown key; {hint}known here: {', '.join(known)}"
+
+
+def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
+    for part in loc:
+        if isinstance(part, str) and part in model.model_fields:
+            inner = _model_in(model.model_fields[part].annotation)
+            if inner is None:
+                return []
+            model = inner
+    return list(model.model_fields)
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)

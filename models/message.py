@@ -1,0 +1,125 @@
+"""The wire: what home tells a node, and what a node tells home. JSON only, versioned.
+
+Names of queues, tasks and Redis keys live here and nowhere else; scheduler and workers know each
+other by them alone.
+
+| key or name | kind | meaning |
+|---|---|---|
+| `node.<id>` | Celery queue | attempts placed on that node |
+| `infranoise.attempt` | Celery task | run one attempt |
+| `infranoise:records` | Redis stream | attempt records on their way home |
+| `infranoise:claim:<attempt>` | Redis string | set once by the node that starts the attempt |
+| `infranoise:nodes` | Redis hash | node id -> what it said of itself last |
+"""
+
+from typing import Literal, Self
+
+from pydantic import Field, ValidationError
+
+from .conditions import Clocks, Conditions, Usage
+from .entry import Entry
+from .errors import WireError
+from .evidence import Evidence
+from .execution import Stream
+from .limits import Limits
+from .task import Task
+from .trial import TrialKey
+from .value import Value
+
+RUN_ATTEMPT = "infranoise.attempt"
+RECORDS = "infranoise:records"
+NODES = "infranoise:nodes"
+RECORD_FIELD = "record"
+
+
+def node_queue(node: str) -> str:
+    """The Celery queue of a node."""
+    return f"node.{node}"
+
+
+def claim_key(attempt: str) -> str:
+    """The Redis key that the node that starts an attempt sets once."""
+    return f"infranoise:claim:{attempt}"
+
+
+class _Message(Value):
+    version: int
+
+    def encode(self) -> str:
+        """This message as JSON."""
+        return self.model_dump_json()
+
+    @classmethod
+    def decode(cls, text: str | bytes) -> Self:
+        """The message in a JSON text.
+
+        Raises:
+            WireError: another version than ours, or not of this shape.
+        """
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])) or "the message"
+            remedy = (
+                "; scheduler and workers must run the same infranoise release"
+                if where == "version"
+                else ""
+            )
+            raise WireError(f"{cls.__name__}: {where}: {first['msg']}{remedy}") from error
+
+
+class AttemptMessage(_Message):
+    """One attempt, self-contained: a node needs nothing else to run it."""
+
+    version: Literal[1] = 1
+    attempt_id: str
+    trial_id: str
+    experiment: str
+    key: TrialKey
+    number: int = Field(ge=1)
+    task: Task
+    entry: Entry
+    limits: Limits
+    runtime: Literal["process", "docker", "kubernetes"]
+    network: Literal["none", "public", "allowlist"]
+    agent_timeout_s: float | None
+    verifier_timeout_s: float
+    build_timeout_s: float
+    seed: int
+    queued_at: float
+    placed_at: float
+    deadline_at: float
+
+
+class Logs(Value):
+    """Tails of what agent and verifier printed (full captures are artefacts)."""
+
+    agent: Stream = Stream()
+    verifier: Stream = Stream()
+
+
+class Artefact(Value):
+    """A kept file of an attempt, by content."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+
+
+class AttemptRecord(_Message):
+    """What one attempt left: the facts, never a verdict (that is `classify`'s, at home)."""
+
+    version: Literal[1] = 1
+    attempt_id: str
+    trial_id: str
+    experiment: str
+    number: int
+    evidence: Evidence
+    conditions: Conditions
+    usage: Usage
+    clocks: Clocks
+    logs: Logs = Logs()
+    artefacts: tuple[Artefact, ...] = ()
+    image_id: str = ""
+    worker_version: str
