@@ -1,0 +1,105 @@
+"""Attempts on their way out: what is owed, what is placed, what is given up.
+
+A trial is owed while it has no accepted attempt and none under way.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, func, insert, select, update
+
+from ..classify import classify
+from ..evidence import Evidence
+from ..outcome import Outcome
+from ..trial import attempt_id
+from .events import write_event
+from .rows import AttemptRow, TrialRow
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A trial without an accepted outcome, and the number of its next attempt (from 1)."""
+
+    id: str
+    wave: int
+    position: int
+    next_number: int
+
+
+def owed(engine: Engine, experiment: str) -> tuple[Owed, ...]:
+    """Trials without an accepted outcome and without an attempt under way, in order of dispatch."""
+    last = (
+        select(
+            AttemptRow.trial,
+            func.max(AttemptRow.number).label("number"),
+            func.max(AttemptRow.state).label("state"),  # "placed" sorts after "ended"
+        )
+        .where(AttemptRow.experiment == experiment)
+        .group_by(AttemptRow.trial)
+        .subquery()
+    )
+    query = (
+        select(TrialRow.id, TrialRow.wave, TrialRow.position, last.c.number)
+        .join_from(TrialRow, last, TrialRow.id == last.c.trial, isouter=True)
+        .where(
+            TrialRow.experiment == experiment,
+            TrialRow.accepted.is_(None),  # type: ignore[union-attr]
+            (last.c.state.is_(None)) | (last.c.state != "placed"),
+        )
+        .order_by(TrialRow.position)
+    )
+    with engine.connect() as connection:
+        return tuple(
+            Owed(id_, wave, position, (number or 0) + 1)
+            for id_, wave, position, number in connection.execute(query)
+        )
+
+
+def place(engine: Engine, experiment: str, node: str, trials: Iterable[Owed]) -> None:
+    """Write down that the next attempt of each trial goes to a node."""
+    rows = [
+        {
+            "id": attempt_id(trial.id, trial.next_number),
+            "experiment": experiment,
+            "trial": trial.id,
+            "number": trial.next_number,
+            "node": node,
+            "state": "placed",
+            "placed_at": time.time(),
+        }
+        for trial in trials
+    ]
+    if rows:
+        with engine.begin() as connection:
+            connection.execute(insert(AttemptRow), rows)
+
+
+def abandon(engine: Engine, experiment: str, why: str) -> int:
+    """End every placed attempt as `cancelled`; its trial is owed again. Returns how many."""
+    outcome = classify(Evidence(cancelled=why))
+    query = (
+        update(AttemptRow)
+        .where(AttemptRow.experiment == experiment, AttemptRow.state == "placed")  # type: ignore[arg-type]
+        .values(state="ended", ended_at=time.time(), **judged(outcome))
+    )
+    with engine.begin() as connection:
+        count = connection.execute(query).rowcount
+        if count:
+            write_event(connection, experiment, f"{count} attempts given up", why)
+    return count
+
+
+def judged(outcome: Outcome) -> dict[str, object]:
+    """An outcome as the columns of an attempt."""
+    return {
+        "verdict": outcome.verdict,
+        "cause": outcome.cause,
+        "oom": outcome.oom,
+        "reward": outcome.reward,
+        "rule": outcome.rule,
+        "detail": outcome.detail,
+        "rules_version": outcome.version,
+    }
+
+

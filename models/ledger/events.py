@@ -1,0 +1,30 @@
+"""Events: what happened to a run itself, in order."""
+
+import time
+
+from sqlalchemy import Engine, insert
+from sqlalchemy.engine import Connection
+
+from .rows import EventRow
+
+
+def note(engine: Engine, experiment: str, kind: str, subject: str = "") -> None:
+    """Write down something that happened to the run itself, in a transaction of its own."""
+    with engine.begin() as connection:
+        write_event(connection, experiment, kind, subject)
+
+
+def write_event(
+    connection: Connection, experiment: str, kind: str, subject: str = "", document: str = "{}"
+) -> None:
+    """The same, inside a transaction that is under way; `document` is JSON."""
+    connection.execute(
+        insert(EventRow),
+        {
+            "experiment": experiment,
+            "at": time.time(),
+            "kind": kind,
+            "subject": subject,
+            "document": document,
+        },
+    )

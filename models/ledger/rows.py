@@ -1,0 +1,171 @@
+"""The tables: one SQLModel row per noun. Times are Unix seconds; documents are JSON texts."""
+
+from sqlalchemy import Index, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+
+class ExperimentRow(SQLModel, table=True):
+    """An experiment as it was resolved; `fingerprint` tells whether a file still means the same."""
+
+    __tablename__ = "experiment"
+
+    name: str = Field(primary_key=True)
+    created_at: float
+    fingerprint: str
+    document: str
+    tasks_left_out: str = "[]"
+    version: str
+
+
+class TaskRow(SQLModel, table=True):
+    """A task of an experiment, with the whole `Task` as it was loaded."""
+
+    __tablename__ = "task"
+    __table_args__ = (UniqueConstraint("experiment", "name"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name", index=True)
+    name: str
+    content_hash: str
+    document: str
+
+
+class EntryRow(SQLModel, table=True):
+    """An agent x model of an experiment."""
+
+    __tablename__ = "entry"
+    __table_args__ = (UniqueConstraint("experiment", "name"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name", index=True)
+    name: str
+    agent: str
+    model: str
+    document: str
+
+
+class BandRow(SQLModel, table=True):
+    """A band of an experiment; `place` is its order in reports."""
+
+    __tablename__ = "band"
+    __table_args__ = (UniqueConstraint("experiment", "name"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name", index=True)
+    name: str
+    place: int
+    document: str
+
+
+class WaveRow(SQLModel, table=True):
+    """A wave and the levels that were set for the whole of it."""
+
+    __tablename__ = "wave"
+    __table_args__ = (UniqueConstraint("experiment", "number"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name", index=True)
+    number: int
+    levels: str
+
+
+class CellRow(SQLModel, table=True):
+    """Counts of one cell, kept up on ingest so that analysis does not scan trials.
+
+    `n` counts trials with an outcome, infra errors among them; `collateral` counts the infra
+    errors that killed a child only. `reward_sum` and `reward_sumsq` take an infra error as 0.
+    """
+
+    __tablename__ = "cell"
+    __table_args__ = (UniqueConstraint("experiment", "key"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name", index=True)
+    key: str
+    task: str
+    entry: str
+    band: str
+    levels: str = "[]"
+    planned: int = 0
+    n: int = 0
+    passed: int = 0
+    infra_errors: int = 0
+    collateral: int = 0
+    reward_sum: float = 0.0
+    reward_sumsq: float = 0.0
+
+
+class TrialRow(SQLModel, table=True):
+    """One trial; `accepted` is the attempt whose outcome counts, None while it is owed."""
+
+    __tablename__ = "trial"
+    __table_args__ = (Index("trial_owed", "experiment", "accepted", "position"),)
+
+    id: str = Field(primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name")
+    cell: int = Field(foreign_key="cell.id", index=True)
+    sample: int
+    wave: int
+    position: int
+    accepted: str | None = None
+
+
+class AttemptRow(SQLModel, table=True):
+    """One execution of a trial on a node. Append-only: a retry is another row.
+
+    `state` is `placed` until its record arrives, then `ended`; `record` is the whole
+    `AttemptRecord`, from which the outcome columns can be judged again.
+    """
+
+    __tablename__ = "attempt"
+    __table_args__ = (UniqueConstraint("trial", "number"),)
+
+    id: str = Field(primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name", index=True)
+    trial: str = Field(foreign_key="trial.id", index=True)
+    number: int
+    node: str
+    state: str = Field(default="placed", index=True)
+    placed_at: float
+    ended_at: float | None = None
+    verdict: str | None = None
+    cause: str | None = None
+    oom: str | None = None
+    reward: float | None = None
+    rule: str | None = None
+    detail: str | None = None
+    rules_version: int | None = None
+    record: str | None = None
+
+
+class NodeRow(SQLModel, table=True):
+    """A node and the profile that it had last."""
+
+    __tablename__ = "node"
+
+    id: str = Field(primary_key=True)
+    profile: str | None = Field(default=None, foreign_key="node_profile.hash")
+    seen_at: float
+
+
+class NodeProfileRow(SQLModel, table=True):
+    """What a node's hardware and software were, stored once per change."""
+
+    __tablename__ = "node_profile"
+
+    hash: str = Field(primary_key=True)
+    first_seen_at: float
+    document: str
+
+
+class EventRow(SQLModel, table=True):
+    """Something that happened to the run itself: started, interrupted, a record refused."""
+
+    __tablename__ = "event"
+
+    id: int | None = Field(default=None, primary_key=True)
+    experiment: str = Field(index=True)
+    at: float
+    kind: str
+    subject: str = ""
+    document: str = "{}"
