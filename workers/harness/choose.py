@@ -1,0 +1,44 @@
+"""Which agent an entry means."""
+
+import importlib
+from collections.abc import Callable
+from typing import cast
+
+from ...models.entry import Entry
+from ...models.errors import DesignError
+from .agent import Agent
+from .builtin import CommandAgent, Nop, Oracle, Policy
+
+BUILT_IN: dict[str, Callable[[], Agent]] = {
+    "oracle": Oracle,
+    "nop": Nop,
+    "command": CommandAgent,
+    "policy": Policy,
+}
+
+
+def choose(entry: Entry) -> Agent:
+    """A fresh agent for one attempt of this entry.
+
+    `<module>:<Class>` is imported on the node and called with the entry's `options` as keywords.
+
+    Raises:
+        DesignError: no such agent; names what was looked for and what there is.
+    """
+    built_in = BUILT_IN.get(entry.agent)
+    if built_in is not None:
+        return built_in()
+    module, colon, name = entry.agent.partition(":")
+    if not colon:
+        known = ", ".join(BUILT_IN)
+        raise DesignError(
+            f"entry {entry.name}: no agent {entry.agent!r}; use one of {known}, or <module>:<Class>"
+        )
+    try:
+        agent = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise DesignError(
+            f"entry {entry.name}: agent {entry.agent!r} cannot be imported here: {error}; install "
+            "it where the worker runs, or put its folder on PYTHONPATH"
+        ) from error
+    return cast(Agent, agent(**entry.options))
