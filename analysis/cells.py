@@ -16,6 +16,7 @@ from .arrays import AnyArray, Bools, Floats, Ints
 from .grouping import encode, group_sums, mixed_radix
 
 STRATUM = ("task", "entry")
+ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,9 +223,9 @@ def noise_of_mean(n: Ints, total: Floats, total_sq: Floats) -> Floats:
     shape = np.zeros(n.shape)
     mean = np.divide(total, n, out=shape.copy(), where=n > 0)
     spread = np.divide(total_sq, n, out=shape.copy(), where=n > 0) - mean * mean
-    # Equal fractional rewards can round to a spread just below 0.
-    noise: Floats = np.maximum(np.divide(spread, n - 1, out=shape, where=n > 1), 0.0)
-    return noise
+    # Equal fractional rewards round to a spread of about 1e-17 instead of 0, on either side.
+    spread[spread < ROUNDING * mean] = 0.0
+    return np.divide(spread, n - 1, out=shape, where=n > 1)
 
 
 def _counts(numbers: ArrayLike) -> Ints:
