@@ -1,0 +1,51 @@
+"""The Celery app of a node: acknowledges early, fetches only into a free slot, its own queue.
+
+The message is a wake-up call; what protects a trial is the claim and the ledger. Late
+acknowledgement would run trials twice after a lost connection, and ends the worker of Celery 5.7
+when Redis goes away (celery/celery#10490 and the notes in docs).
+"""
+
+import os
+
+from celery import Celery
+
+from ..models.message import node_queue
+from .settings import WorkerSettings, worker_settings
+
+
+def make_app(settings: WorkerSettings) -> Celery:
+    """A Celery app that consumes this node's queue."""
+    app = Celery("infranoise.workers", broker=settings.broker, include=["infranoise.workers.tasks"])
+    app.conf.update(
+        task_acks_late=False,
+        worker_disable_prefetch=True,
+        worker_prefetch_multiplier=1,
+        task_reject_on_worker_lost=False,
+        task_ignore_result=True,
+        result_backend=None,
+        task_serializer="json",
+        accept_content=["json"],
+        task_default_queue=node_queue(settings.node),
+        task_send_sent_event=False,
+        worker_send_task_events=True,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_pool="threads",
+        worker_concurrency=settings.slots,
+        worker_redirect_stdouts=False,
+        worker_hijack_root_logger=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_pool_limit=2,
+        broker_transport_options={
+            "health_check_interval": 10,
+            "socket_timeout": 15,
+            "socket_connect_timeout": 5,
+            "socket_keepalive": True,
+            "visibility_timeout": 86_400,
+        },
+    )
+    return app
+
+
+settings = worker_settings(os.environ)
+app = make_app(settings)

@@ -1,0 +1,57 @@
+"""What a worker is told by its environment, read once, at the door."""
+
+import os
+import platform
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..models.errors import DesignError
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """A worker's settings.
+
+    `slots` is how many attempts it may run at once; home never sends more. `state` holds private
+    folders of pods and records of what to reap.
+    """
+
+    broker: str
+    node: str
+    slots: int
+    state: Path
+    artefacts: Path | None
+    build_network: str | None
+
+
+def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
+    """Settings from `INFRANOISE_*` variables.
+
+    Raises:
+        DesignError: `INFRANOISE_SLOTS` is no positive whole number.
+    """
+    slots = environ.get("INFRANOISE_SLOTS", str(os.cpu_count() or 1))
+    if not slots.isdecimal() or int(slots) < 1:
+        raise DesignError(f"INFRANOISE_SLOTS={slots!r}: give a whole number of at least 1")
+    artefacts = environ.get("INFRANOISE_ARTEFACTS")
+    return WorkerSettings(
+        broker=environ.get("INFRANOISE_BROKER_URL", "redis://127.0.0.1:6379/0"),
+        node=environ.get("INFRANOISE_NODE") or platform.node() or "node",
+        slots=int(slots),
+        state=Path(environ.get("INFRANOISE_STATE") or default_state(environ)),
+        artefacts=Path(artefacts) if artefacts else None,
+        build_network=environ.get("INFRANOISE_BUILD_NETWORK") or None,
+    )
+
+
+def default_state(environ: Mapping[str, str]) -> Path:
+    """Where pods' private folders lie unless told otherwise: a real disk, not a tmpfs."""
+    base = environ.get("XDG_STATE_HOME")
+    if base:
+        return Path(base) / "infranoise"
+    if os.getuid() == 0:
+        return Path("/var/lib/infranoise")
+    home = environ.get("HOME")
+    return (Path(home) / ".local/state" if home else Path(tempfile.gettempdir())) / "infranoise"

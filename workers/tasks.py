@@ -1,0 +1,77 @@
+"""The one Celery task of a node: take an attempt's message, run it, send its record home."""
+
+import logging
+import os
+from functools import cache
+from typing import Any
+
+import redis
+from celery.signals import worker_ready
+
+from ..models.errors import WireError
+from ..models.message import (
+    NODES,
+    RECORD_FIELD,
+    RECORDS,
+    RUN_ATTEMPT,
+    AttemptMessage,
+    AttemptRecord,
+    claim_key,
+)
+from .app import app, settings
+from .artefacts import Artefacts
+from .attempt import Node, run_attempt
+from .node import node_profile
+from .runtimes import Runtimes
+from .slots import Slots
+
+CLAIM_KEPT_S = 7 * 86_400
+log = logging.getLogger(__name__)
+
+
+@cache
+def this_node() -> Node:
+    """This node, measured once."""
+    return Node(
+        id=settings.node,
+        profile_hash=node_profile().profile_hash,
+        slots=Slots(settings.slots),
+        environ=dict(os.environ),
+        artefacts=Artefacts(settings.artefacts) if settings.artefacts else None,
+    )
+
+
+@cache
+def runtimes() -> Runtimes:
+    """The kinds of pods of this node."""
+    return Runtimes(settings)
+
+
+@cache
+def home() -> redis.Redis:
+    """The way home. One client; it keeps a pool of connections for the threads."""
+    return redis.Redis.from_url(settings.broker, socket_timeout=15, health_check_interval=10)
+
+
+@worker_ready.connect
+def _say_hello(**_: Any) -> None:
+    home().hset(NODES, settings.node, node_profile().model_dump_json())
+
+
+@app.task(name=RUN_ATTEMPT)
+def attempt(message: str, **shown: Any) -> None:
+    """Run one attempt. `shown` are words for those who watch the queue; they are not read."""
+    try:
+        order = AttemptMessage.decode(message)
+    except WireError as error:
+        log.error("refused a message: %s", error)
+        raise
+    if not home().set(claim_key(order.attempt_id), settings.node, nx=True, ex=CLAIM_KEPT_S):
+        log.warning("attempt %s was started before; the message is a double", order.attempt_id)
+        return
+    send(run_attempt(order, runtimes().named(order.runtime), this_node()))
+
+
+def send(record: AttemptRecord) -> None:
+    """Put a record on its way home."""
+    home().xadd(RECORDS, {RECORD_FIELD: record.encode()})
