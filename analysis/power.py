@@ -144,13 +144,33 @@ def samples_for_equivalence(
     >>> print(f"{samples_for_equivalence(0.03, design, lift=0.01):.1f}")
     45.7
     """
+    se = equivalence_se(margin, lift=lift, alpha=alpha, power=power)
+    return design.samples(se, f"to show equivalence within {100 * margin:.2f} points")
+
+
+def equivalence_se(
+    margin: float, *, lift: float = 0.0, alpha: float = 0.05, power: float = 0.90
+) -> float:
+    """Largest standard error at which TOST still has `power`; arguments as above, fraction.
+
+    Raises: DesignError: |lift| is not below the margin.
+    """
     _check_margin(margin, lift, alpha)
     room = margin - abs(lift)
     widest = room / _reach(alpha, power)
     narrowest = room / _reach(alpha, (1.0 + power) / 2.0)
-    se = float(brentq(lambda x: _tost_power(margin, lift, x, alpha) - power,
-                      narrowest * (1 - 1e-9), widest * (1 + 1e-9), xtol=1e-15))  # fmt: skip
-    return design.samples(se, f"to show equivalence within {100 * margin:.2f} points")
+
+    def surplus(se: float) -> float:
+        return _tost_power(margin, lift, se, alpha) - power
+
+    return float(brentq(surplus, narrowest * (1 - 1e-9), widest * (1 + 1e-9), xtol=1e-15))
+
+
+def one_sided_se(effect: float, *, alpha: float = 0.05, power: float = 0.80) -> float:
+    """Largest standard error at which a one-sided z test of `effect` still has `power`."""
+    if effect == 0.0:
+        raise DesignError("an effect of 0 points cannot be detected at any standard error")
+    return abs(effect) / _reach(alpha, power)
 
 
 def two_proportion_size(
