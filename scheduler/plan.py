@@ -17,7 +17,8 @@ from ..models.limits import Limits
 from ..models.spec import Spec
 from ..models.task import Task
 from ..models.trial import CellKey, TrialKey, trial_id
-from ..models.wave import Levels, PlannedTrial, Wave
+from ..models.waves import Levels, PlannedTrial, Wave
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

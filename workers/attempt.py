@@ -15,6 +15,7 @@ from ..models.errors import DesignError, PodError, PodLost
 from ..models.evidence import Evidence, Fault, Phase, PhaseName, Tri
 from ..models.execution import ExecResult, Stream
 from ..models.limits import Effective
+from ..models.load import Load
 from ..models.message import AttemptMessage, AttemptRecord, Logs
 from .artefacts import Artefacts
 from .harness.agent import Agent, Assignment, inside
@@ -71,9 +72,7 @@ def run_attempt(message: AttemptMessage, pods: Pods, node: Node) -> AttemptRecor
         except Exception as error:  # the boundary: a bug of ours is evidence, never a lost trial
             story.harness_fault = f"{type(error).__name__}: {error}"
     overhead_s = time.thread_time() - cpu
-    return _record(
-        message, pods, node, story, neighbours, received_at, load_start, overhead_s
-    )
+    return _record(message, pods, node, story, neighbours, received_at, load_start, overhead_s)
 
 
 def _live(message: AttemptMessage, pods: Pods, node: Node, story: _Story) -> None:
@@ -221,7 +220,7 @@ def _record(
     story: _Story,
     neighbours: Neighbours,
     received_at: float,
-    load_start: object,
+    load_start: Load,
     overhead_s: float,
 ) -> AttemptRecord:
     at = time.gmtime(received_at)
@@ -273,10 +272,16 @@ def _evidence(story: _Story) -> Evidence:
         answered=story.answered,
         agent_fault=story.agent_fault,
         harness_fault=story.harness_fault,
-        storage_exceeded={None: "unknown", True: "yes", False: "no"}[exceeded],
+        storage_exceeded=_tri(exceeded),
         deadline_exceeded=story.deadline_exceeded,
         enforcement=story.effective.enforcement if story.effective else "",
     )
+
+
+def _tri(fact: bool | None) -> Tri:
+    if fact is None:
+        return "unknown"
+    return "yes" if fact else "no"
 
 
 def _usage(story: _Story, overhead_s: float) -> Usage:

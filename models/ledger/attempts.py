@@ -14,7 +14,7 @@ from ..evidence import Evidence
 from ..outcome import Outcome
 from ..trial import attempt_id
 from .events import write_event
-from .rows import AttemptRow, TrialRow
+from .tables import ATTEMPT, TRIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,23 @@ def owed(engine: Engine, experiment: str) -> tuple[Owed, ...]:
     """Trials without an accepted outcome and without an attempt under way, in order of dispatch."""
     last = (
         select(
-            AttemptRow.trial,
-            func.max(AttemptRow.number).label("number"),
-            func.max(AttemptRow.state).label("state"),  # "placed" sorts after "ended"
+            ATTEMPT.c.trial,
+            func.max(ATTEMPT.c.number).label("number"),
+            func.max(ATTEMPT.c.state).label("state"),  # "placed" sorts after "ended"
         )
-        .where(AttemptRow.experiment == experiment)
-        .group_by(AttemptRow.trial)
+        .where(ATTEMPT.c.experiment == experiment)
+        .group_by(ATTEMPT.c.trial)
         .subquery()
     )
     query = (
-        select(TrialRow.id, TrialRow.wave, TrialRow.position, last.c.number)
-        .join_from(TrialRow, last, TrialRow.id == last.c.trial, isouter=True)
+        select(TRIAL.c.id, TRIAL.c.wave, TRIAL.c.position, last.c.number)
+        .join_from(TRIAL, last, TRIAL.c.id == last.c.trial, isouter=True)
         .where(
-            TrialRow.experiment == experiment,
-            TrialRow.accepted.is_(None),  # type: ignore[union-attr]
+            TRIAL.c.experiment == experiment,
+            TRIAL.c.accepted.is_(None),
             (last.c.state.is_(None)) | (last.c.state != "placed"),
         )
-        .order_by(TrialRow.position)
+        .order_by(TRIAL.c.position)
     )
     with engine.connect() as connection:
         return tuple(
@@ -72,15 +72,15 @@ def place(engine: Engine, experiment: str, node: str, trials: Iterable[Owed]) ->
     ]
     if rows:
         with engine.begin() as connection:
-            connection.execute(insert(AttemptRow), rows)
+            connection.execute(insert(ATTEMPT), rows)
 
 
 def abandon(engine: Engine, experiment: str, why: str) -> int:
     """End every placed attempt as `cancelled`; its trial is owed again. Returns how many."""
     outcome = classify(Evidence(cancelled=why))
     query = (
-        update(AttemptRow)
-        .where(AttemptRow.experiment == experiment, AttemptRow.state == "placed")  # type: ignore[arg-type]
+        update(ATTEMPT)
+        .where(ATTEMPT.c.experiment == experiment, ATTEMPT.c.state == "placed")
         .values(state="ended", ended_at=time.time(), **judged(outcome))
     )
     with engine.begin() as connection:
@@ -101,5 +101,3 @@ def judged(outcome: Outcome) -> dict[str, object]:
         "detail": outcome.detail,
         "rules_version": outcome.version,
     }
-
-

@@ -15,8 +15,8 @@ from ..errors import LedgerError
 from ..experiment import Experiment
 from ..task import Task
 from ..trial import CellKey
-from ..wave import PlannedTrial, Wave
-from .rows import BandRow, CellRow, EntryRow, ExperimentRow, TaskRow, TrialRow, WaveRow
+from ..waves import PlannedTrial, Wave
+from .tables import BAND, CELL, ENTRY, EXPERIMENT, TASK, TRIAL, WAVE
 
 CHUNK = 5_000
 
@@ -38,8 +38,8 @@ def enrol(
     fingerprint = fingerprint_of(experiment, tasks)
     with engine.begin() as connection:
         known = connection.execute(
-            select(ExperimentRow.fingerprint, ExperimentRow.document).where(
-                ExperimentRow.name == experiment.name
+            select(EXPERIMENT.c.fingerprint, EXPERIMENT.c.document).where(
+                EXPERIMENT.c.name == experiment.name
             )
         ).one_or_none()
         if known is not None:
@@ -75,7 +75,7 @@ def _write_nouns(
     left_out: Sequence[str],
 ) -> None:
     connection.execute(
-        insert(ExperimentRow),
+        insert(EXPERIMENT),
         {
             "name": experiment.name,
             "created_at": time.time(),
@@ -87,15 +87,14 @@ def _write_nouns(
     )
     of = {"experiment": experiment.name}
     connection.execute(
-        insert(TaskRow),
+        insert(TASK),
         [
-            of
-            | {"name": t.name, "content_hash": t.content_hash, "document": t.model_dump_json()}
+            of | {"name": t.name, "content_hash": t.content_hash, "document": t.model_dump_json()}
             for t in tasks
         ],
     )
     connection.execute(
-        insert(EntryRow),
+        insert(ENTRY),
         [
             of
             | {
@@ -108,7 +107,7 @@ def _write_nouns(
         ],
     )
     connection.execute(
-        insert(BandRow),
+        insert(BAND),
         [
             of | {"name": b.name, "place": place, "document": b.model_dump_json()}
             for place, b in enumerate(experiment.bands)
@@ -118,7 +117,7 @@ def _write_nouns(
 
 def _write_trials(connection: Connection, experiment: str, waves: Sequence[Wave]) -> None:
     connection.execute(
-        insert(WaveRow),
+        insert(WAVE),
         [
             {"experiment": experiment, "number": w.number, "levels": json.dumps(w.levels)}
             for w in waves
@@ -126,9 +125,9 @@ def _write_trials(connection: Connection, experiment: str, waves: Sequence[Wave]
     )
     cells = _write_cells(connection, experiment, waves)
     for wave in waves:
-        for chunk in batched(wave.trials, CHUNK, strict=False):
+        for chunk in batched(wave.trials, CHUNK):
             connection.execute(
-                insert(TrialRow), [_trial_row(experiment, trial, cells) for trial in chunk]
+                insert(TRIAL), [_trial_row(experiment, trial, cells) for trial in chunk]
             )
 
 
@@ -139,9 +138,9 @@ def _write_cells(
     for wave in waves:
         for trial in wave.trials:
             planned[trial.key.cell] = planned.get(trial.key.cell, 0) + 1
-    for chunk in batched(planned.items(), CHUNK, strict=False):
+    for chunk in batched(planned.items(), CHUNK):
         connection.execute(
-            insert(CellRow),
+            insert(CELL),
             [
                 {
                     "experiment": experiment,
@@ -155,16 +154,12 @@ def _write_cells(
                 for cell, count in chunk
             ],
         )
-    rows = connection.execute(
-        select(CellRow.key, CellRow.id).where(CellRow.experiment == experiment)
-    )
+    rows = connection.execute(select(CELL.c.key, CELL.c.id).where(CELL.c.experiment == experiment))
     ids = {key: id_ for key, id_ in rows}
     return {cell: ids[cell.text] for cell in planned}
 
 
-def _trial_row(
-    experiment: str, trial: PlannedTrial, cells: dict[CellKey, int]
-) -> dict[str, Any]:
+def _trial_row(experiment: str, trial: PlannedTrial, cells: dict[CellKey, int]) -> dict[str, Any]:
     return {
         "id": trial.id,
         "experiment": experiment,

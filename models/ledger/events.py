@@ -5,7 +5,7 @@ import time
 from sqlalchemy import Engine, insert
 from sqlalchemy.engine import Connection
 
-from .rows import EventRow
+from .tables import EVENT
 
 
 def note(engine: Engine, experiment: str, kind: str, subject: str = "") -> None:
@@ -19,7 +19,7 @@ def write_event(
 ) -> None:
     """The same, inside a transaction that is under way; `document` is JSON."""
     connection.execute(
-        insert(EventRow),
+        insert(EVENT),
         {
             "experiment": experiment,
             "at": time.time(),

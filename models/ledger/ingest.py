@@ -8,23 +8,51 @@ changes nothing and is noted as an event.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import batched
 
 from sqlalchemy import Engine, bindparam, select, update
 from sqlalchemy.engine import Connection
 
 from ..classify import classify
+from ..evidence import Evidence
 from ..message import AttemptRecord
 from ..outcome import Outcome
 from .attempts import judged
 from .events import write_event
-from .rows import AttemptRow, CellRow, TrialRow
+from .tables import ATTEMPT, CELL, TRIAL
 
 LOOKUP = 500  # ids per query: below every database's limit of parameters
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """How an attempt ended. `record` is its text, None where none came home."""
+
+    attempt: str
+    trial: str
+    experiment: str
+    node: str
+    ended_at: float
+    evidence: Evidence
+    record: str | None = None
+
+    @classmethod
+    def of(cls, record: AttemptRecord) -> "Ending":
+        """The ending that a record tells."""
+        return cls(
+            attempt=record.attempt_id,
+            trial=record.trial_id,
+            experiment=record.experiment,
+            node=record.conditions.node,
+            ended_at=record.clocks.ended_at,
+            evidence=record.evidence,
+            record=record.encode(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Ingested:
-    """What became of one record; `accepted`: its outcome is the trial's."""
+    """What became of one ending; `accepted`: its outcome is the trial's."""
 
     attempt: str
     trial: str
@@ -32,64 +60,59 @@ class Ingested:
     accepted: bool
 
 
-def ingest(
-    engine: Engine, records: Sequence[AttemptRecord], max_attempts: int
-) -> tuple[Ingested, ...]:
-    """Take in records of one experiment: attempts, trials and cell counts in one transaction.
+def ingest(engine: Engine, endings: Sequence[Ending], max_attempts: int) -> tuple[Ingested, ...]:
+    """Take in endings of one experiment: attempts, trials and cell counts in one transaction.
 
-    Returns: one entry for each record that was taken in, in their order; late, doubled and unknown
+    Returns: one entry for each ending that was taken in, in their order; late, doubled and unknown
         ones are left out and noted as events.
     """
-    fresh = {record.attempt_id: record for record in reversed(records)}
-    if not fresh:
+    if not endings:
         return ()
     with engine.begin() as connection:
-        placed = _placed(connection, list(fresh))
-        _note_refused(connection, records, placed)
-        taken = [r for r in records if placed.get(r.attempt_id) and fresh.pop(r.attempt_id, None)]
+        placed = _placed(connection, list({ending.attempt for ending in endings}))
+        taken = _sorted_out(connection, endings, placed)
         if not taken:
             return ()
-        outcomes = {record.attempt_id: classify(record.evidence) for record in taken}
+        outcomes = {ending.attempt: classify(ending.evidence) for ending in taken}
         _end_attempts(connection, taken, outcomes)
         accepted = _accept(connection, taken, outcomes, max_attempts)
         return tuple(
-            Ingested(r.attempt_id, r.trial_id, outcomes[r.attempt_id], r.attempt_id in accepted)
-            for r in taken
+            Ingested(e.attempt, e.trial, outcomes[e.attempt], e.attempt in accepted) for e in taken
         )
 
 
 def _placed(connection: Connection, attempts: Sequence[str]) -> dict[str, bool]:
     states: dict[str, bool] = {}
-    for start in range(0, len(attempts), LOOKUP):
-        query = select(AttemptRow.id, AttemptRow.state).where(
-            AttemptRow.id.in_(attempts[start : start + LOOKUP])  # type: ignore[attr-defined]
-        )
+    for some in batched(attempts, LOOKUP):
+        query = select(ATTEMPT.c.id, ATTEMPT.c.state).where(ATTEMPT.c.id.in_(some))
         states |= {id_: state == "placed" for id_, state in connection.execute(query)}
     return states
 
 
-def _note_refused(
-    connection: Connection, records: Sequence[AttemptRecord], placed: dict[str, bool]
-) -> None:
-    seen: Counter[str] = Counter()
-    for record in records:
-        seen[record.attempt_id] += 1
-        if record.attempt_id not in placed:
-            kind = "record of an unknown attempt"
-        elif not placed[record.attempt_id] or seen[record.attempt_id] > 1:
-            kind = "late or doubled record"
-        else:
+def _sorted_out(
+    connection: Connection, endings: Sequence[Ending], placed: dict[str, bool]
+) -> list[Ending]:
+    """The endings that count: known attempts under way, the first of each; the rest are noted."""
+    taken: dict[str, Ending] = {}
+    for ending in endings:
+        if placed.get(ending.attempt) and ending.attempt not in taken:
+            taken[ending.attempt] = ending
             continue
-        write_event(connection, record.experiment, kind, record.attempt_id, record.encode())
+        kind = (
+            "late or doubled record" if ending.attempt in placed else "record of an unknown attempt"
+        )
+        document = ending.record or "{}"
+        write_event(connection, ending.experiment, kind, ending.attempt, document)
+    return list(taken.values())
 
 
 def _end_attempts(
-    connection: Connection, taken: Sequence[AttemptRecord], outcomes: dict[str, Outcome]
+    connection: Connection, taken: Sequence[Ending], outcomes: dict[str, Outcome]
 ) -> None:
     names = ("verdict", "cause", "oom", "reward", "rule", "detail", "rules_version")
     connection.execute(
-        update(AttemptRow)
-        .where(AttemptRow.id == bindparam("attempt"))  # type: ignore[arg-type]
+        update(ATTEMPT)
+        .where(ATTEMPT.c.id == bindparam("attempt"))
         .values(
             state="ended",
             node=bindparam("on_node"),
@@ -99,42 +122,41 @@ def _end_attempts(
         ),
         [
             {
-                "attempt": record.attempt_id,
-                "on_node": record.conditions.node,
-                "at": record.clocks.ended_at,
-                "text": record.encode(),
+                "attempt": ending.attempt,
+                "on_node": ending.node,
+                "at": ending.ended_at,
+                "text": ending.record,
             }
-            | {f"new_{k}": v for k, v in judged(outcomes[record.attempt_id]).items()}
-            for record in taken
+            | {f"new_{k}": v for k, v in judged(outcomes[ending.attempt]).items()}
+            for ending in taken
         ],
-        execution_options={"synchronize_session": None},
     )
 
 
 def _accept(
     connection: Connection,
-    taken: Sequence[AttemptRecord],
+    taken: Sequence[Ending],
     outcomes: dict[str, Outcome],
     max_attempts: int,
 ) -> set[str]:
-    cells, used = _open_trials(connection, [record.trial_id for record in taken])
-    accepted: dict[str, AttemptRecord] = {}
-    for record in taken:
-        verdict = outcomes[record.attempt_id].verdict
+    cells, used = _open_trials(connection, [ending.trial for ending in taken])
+    accepted: dict[str, Ending] = {}
+    for ending in taken:
+        verdict = outcomes[ending.attempt].verdict
         final = verdict in ("passed", "failed") or (
-            verdict == "infra_error" and used[record.trial_id] >= max_attempts
+            verdict == "infra_error" and used[ending.trial] >= max_attempts
         )
-        if final and record.trial_id in cells and record.trial_id not in accepted:
-            accepted[record.trial_id] = record
+        if final and ending.trial in cells and ending.trial not in accepted:
+            accepted[ending.trial] = ending
     if accepted:
         connection.execute(
-            update(TrialRow)
-            .where(TrialRow.id == bindparam("trial"))  # type: ignore[arg-type]
+            update(TRIAL)
+            .where(TRIAL.c.id == bindparam("of"))
             .values(accepted=bindparam("attempt")),
-            [{"trial": t, "attempt": r.attempt_id} for t, r in accepted.items()],
+            [{"of": trial, "attempt": e.attempt} for trial, e in accepted.items()],
         )
-        _count(connection, [(cells[t], outcomes[r.attempt_id]) for t, r in accepted.items()])
-    return {record.attempt_id for record in accepted.values()}
+        _count(connection, [(cells[t], outcomes[e.attempt]) for t, e in accepted.items()])
+    return {ending.attempt for ending in accepted.values()}
 
 
 def _open_trials(
@@ -143,22 +165,21 @@ def _open_trials(
     """Cell of each trial that has no accepted attempt, and how many attempts each has used up."""
     cells: dict[str, int] = {}
     used: Counter[str] = Counter()
-    for start in range(0, len(trials), LOOKUP):
-        some = trials[start : start + LOOKUP]
+    for some in batched(trials, LOOKUP):
         cells |= {
             id_: cell
             for id_, cell in connection.execute(
-                select(TrialRow.id, TrialRow.cell)
-                .where(TrialRow.id.in_(some), TrialRow.accepted.is_(None))  # type: ignore[attr-defined, union-attr]
+                select(TRIAL.c.id, TRIAL.c.cell)
+                .where(TRIAL.c.id.in_(some), TRIAL.c.accepted.is_(None))
                 .with_for_update()
             )
         }
         used.update(
             connection.scalars(
-                select(AttemptRow.trial).where(
-                    AttemptRow.trial.in_(some),  # type: ignore[attr-defined]
-                    AttemptRow.state == "ended",  # type: ignore[arg-type]
-                    AttemptRow.verdict != "cancelled",  # type: ignore[arg-type]
+                select(ATTEMPT.c.trial).where(
+                    ATTEMPT.c.trial.in_(some),
+                    ATTEMPT.c.state == "ended",
+                    ATTEMPT.c.verdict != "cancelled",
                 )
             )
         )
@@ -184,13 +205,11 @@ def _count(connection: Connection, outcomes: Sequence[tuple[int, Outcome]]) -> N
             row[place] += amount
     names = ("n", "passed", "infra_errors", "collateral", "reward_sum", "reward_sumsq")
     connection.execute(
-        update(CellRow)
-        .where(CellRow.id == bindparam("cell"))  # type: ignore[arg-type]
-        .values({name: getattr(CellRow, name) + bindparam(f"more_{name}") for name in names}),
+        update(CELL)
+        .where(CELL.c.id == bindparam("cell"))
+        .values({name: CELL.c[name] + bindparam(f"more_{name}") for name in names}),
         [
             {"cell": cell} | {f"more_{n}": v for n, v in zip(names, row, strict=True)}
             for cell, row in sums.items()
         ],
     )
-
-

@@ -5,7 +5,7 @@ import time
 from sqlalchemy import Engine, insert, select, update
 
 from ..node import NodeProfile
-from .rows import NodeProfileRow, NodeRow
+from .tables import NODE, NODE_PROFILE
 
 
 def write_node(engine: Engine, node: str, profile: NodeProfile) -> None:
@@ -13,19 +13,17 @@ def write_node(engine: Engine, node: str, profile: NodeProfile) -> None:
     seen = {"profile": profile.profile_hash, "seen_at": time.time()}
     with engine.begin() as connection:
         known = connection.scalar(
-            select(NodeProfileRow.hash).where(NodeProfileRow.hash == profile.profile_hash)  # type: ignore[arg-type]
+            select(NODE_PROFILE.c.hash).where(NODE_PROFILE.c.hash == profile.profile_hash)
         )
         if known is None:
             connection.execute(
-                insert(NodeProfileRow),
+                insert(NODE_PROFILE),
                 {
                     "hash": profile.profile_hash,
                     "first_seen_at": time.time(),
                     "document": profile.model_dump_json(),
                 },
             )
-        changed = connection.execute(
-            update(NodeRow).where(NodeRow.id == node).values(**seen)  # type: ignore[arg-type]
-        )
+        changed = connection.execute(update(NODE).where(NODE.c.id == node).values(**seen))
         if not changed.rowcount:
-            connection.execute(insert(NodeRow), {"id": node} | seen)
+            connection.execute(insert(NODE), {"id": node} | seen)

@@ -12,16 +12,16 @@ from ..experiment import Experiment
 from ..message import AttemptRecord
 from ..node import NodeProfile
 from ..task import Task
-from .rows import (
-    AttemptRow,
-    BandRow,
-    CellRow,
-    EventRow,
-    ExperimentRow,
-    NodeProfileRow,
-    NodeRow,
-    TaskRow,
-    TrialRow,
+from .tables import (
+    ATTEMPT,
+    BAND,
+    CELL,
+    EVENT,
+    EXPERIMENT,
+    NODE,
+    NODE_PROFILE,
+    TASK,
+    TRIAL,
 )
 
 
@@ -80,7 +80,7 @@ class Event:
 def experiments(engine: Engine) -> tuple[str, ...]:
     """Names of the enrolled experiments, oldest first."""
     with engine.connect() as connection:
-        query = select(ExperimentRow.name).order_by(ExperimentRow.created_at)  # type: ignore[arg-type]
+        query = select(EXPERIMENT.c.name).order_by(EXPERIMENT.c.created_at)
         return tuple(connection.scalars(query))
 
 
@@ -91,9 +91,7 @@ def experiment(engine: Engine, name: str) -> Experiment:
         LedgerError: there is none of that name; lists those there are.
     """
     with engine.connect() as connection:
-        document = connection.scalar(
-            select(ExperimentRow.document).where(ExperimentRow.name == name)  # type: ignore[arg-type]
-        )
+        document = connection.scalar(select(EXPERIMENT.c.document).where(EXPERIMENT.c.name == name))
     if document is None:
         known = ", ".join(experiments(engine)) or "none"
         raise LedgerError(f"no experiment {name!r} in this store; it holds: {known}")
@@ -104,7 +102,7 @@ def left_out(engine: Engine, name: str) -> tuple[str, ...]:
     """Tasks that were found but left out of the experiment, each with its reason."""
     with engine.connect() as connection:
         text = connection.scalar(
-            select(ExperimentRow.tasks_left_out).where(ExperimentRow.name == name)  # type: ignore[arg-type]
+            select(EXPERIMENT.c.tasks_left_out).where(EXPERIMENT.c.name == name)
         )
     return tuple(json.loads(text or "[]"))
 
@@ -112,38 +110,34 @@ def left_out(engine: Engine, name: str) -> tuple[str, ...]:
 def tasks(engine: Engine, name: str) -> tuple[Task, ...]:
     """The experiment's tasks, as they were loaded."""
     with engine.connect() as connection:
-        query = (
-            select(TaskRow.document).where(TaskRow.experiment == name).order_by(TaskRow.name)  # type: ignore[arg-type]
-        )
+        query = select(TASK.c.document).where(TASK.c.experiment == name).order_by(TASK.c.name)
         return tuple(Task.model_validate_json(text) for text in connection.scalars(query))
 
 
 def bands(engine: Engine, name: str) -> tuple[Band, ...]:
     """The experiment's bands, in the order of reports."""
     with engine.connect() as connection:
-        query = (
-            select(BandRow.document).where(BandRow.experiment == name).order_by(BandRow.place)  # type: ignore[arg-type]
-        )
+        query = select(BAND.c.document).where(BAND.c.experiment == name).order_by(BAND.c.place)
         return tuple(Band.model_validate_json(text) for text in connection.scalars(query))
 
 
 def cell_counts(engine: Engine, name: str) -> tuple[CellCounts, ...]:
     """The counts of every cell, also of those that have no outcome yet."""
     columns = (
-        CellRow.task,
-        CellRow.entry,
-        CellRow.band,
-        CellRow.levels,
-        CellRow.planned,
-        CellRow.n,
-        CellRow.passed,
-        CellRow.infra_errors,
-        CellRow.collateral,
-        CellRow.reward_sum,
-        CellRow.reward_sumsq,
+        CELL.c.task,
+        CELL.c.entry,
+        CELL.c.band,
+        CELL.c.levels,
+        CELL.c.planned,
+        CELL.c.n,
+        CELL.c.passed,
+        CELL.c.infra_errors,
+        CELL.c.collateral,
+        CELL.c.reward_sum,
+        CELL.c.reward_sumsq,
     )
     with engine.connect() as connection:
-        query = select(*columns).where(CellRow.experiment == name).order_by(CellRow.id)  # type: ignore[call-overload]
+        query = select(*columns).where(CELL.c.experiment == name).order_by(CELL.c.id)
         return tuple(
             CellCounts(*row[:3], dict(json.loads(row[3])), *row[4:])
             for row in connection.execute(query)
@@ -152,38 +146,31 @@ def cell_counts(engine: Engine, name: str) -> tuple[CellCounts, ...]:
 
 def attempts(engine: Engine, name: str) -> Iterator[AttemptLine]:
     """Every attempt, in the order of dispatch of their trials, streamed."""
+    own = ("id", "trial", "number", "node", "state", "verdict", "cause", "oom", "reward", "rule")
     query = (
-        select(AttemptRow, TrialRow, CellRow)
-        .join(TrialRow, AttemptRow.trial == TrialRow.id)  # type: ignore[arg-type]
-        .join(CellRow, TrialRow.cell == CellRow.id)  # type: ignore[arg-type]
-        .where(AttemptRow.experiment == name)  # type: ignore[arg-type]
-        .order_by(TrialRow.position, AttemptRow.number)  # type: ignore[arg-type]
+        select(
+            *(ATTEMPT.c[column] for column in (*own, "detail", "placed_at", "record")),
+            *(CELL.c[column] for column in ("task", "entry", "band", "levels")),
+            TRIAL.c.sample,
+            TRIAL.c.wave,
+            (TRIAL.c.accepted == ATTEMPT.c.id).label("accepted"),
+        )
+        .join_from(ATTEMPT, TRIAL, ATTEMPT.c.trial == TRIAL.c.id)
+        .join(CELL, TRIAL.c.cell == CELL.c.id)
+        .where(ATTEMPT.c.experiment == name)
+        .order_by(TRIAL.c.position, ATTEMPT.c.number)
     )
-    from sqlmodel import Session
-
-    with Session(engine) as session:
-        for attempt, trial, cell in session.execute(query).yield_per(500):
+    with engine.connect() as connection:
+        for row in connection.execution_options(yield_per=500).execute(query).mappings():
+            values = dict(row)
+            record = values.pop("record")
             yield AttemptLine(
-                id=attempt.id,
-                trial=trial.id,
-                number=attempt.number,
-                task=cell.task,
-                entry=cell.entry,
-                band=cell.band,
-                levels=dict(json.loads(cell.levels)),
-                sample=trial.sample,
-                wave=trial.wave,
-                node=attempt.node,
-                accepted=trial.accepted == attempt.id,
-                state=attempt.state,
-                verdict=attempt.verdict,
-                cause=attempt.cause,
-                oom=attempt.oom,
-                reward=attempt.reward,
-                rule=attempt.rule,
-                detail=attempt.detail,
-                placed_at=attempt.placed_at,
-                record=AttemptRecord.decode(attempt.record) if attempt.record else None,
+                **values
+                | {
+                    "levels": dict(json.loads(values["levels"])),
+                    "accepted": bool(values["accepted"]),
+                    "record": AttemptRecord.decode(record) if record else None,
+                }
             )
 
 
@@ -191,9 +178,7 @@ def progress(engine: Engine, name: str) -> tuple[int, int]:
     """(trials with an outcome, trials planned)."""
     with engine.connect() as connection:
         row = connection.execute(
-            select(func.count(TrialRow.accepted), func.count()).where(  # type: ignore[arg-type]
-                TrialRow.experiment == name
-            )
+            select(func.count(TRIAL.c.accepted), func.count()).where(TRIAL.c.experiment == name)
         ).one()
         return int(row[0]), int(row[1])
 
@@ -201,18 +186,20 @@ def progress(engine: Engine, name: str) -> tuple[int, int]:
 def node_profiles(engine: Engine) -> dict[str, NodeProfile]:
     """The last profile of every node, by node id."""
     with engine.connect() as connection:
-        query = select(NodeRow.id, NodeProfileRow.document).join(  # type: ignore[call-overload]
-            NodeProfileRow, NodeRow.profile == NodeProfileRow.hash
+        query = select(NODE.c.id, NODE_PROFILE.c.document).join(
+            NODE_PROFILE, NODE.c.profile == NODE_PROFILE.c.hash
         )
-        return {id_: NodeProfile.model_validate_json(text) for id_, text in connection.execute(query)}
+        return {
+            id_: NodeProfile.model_validate_json(text) for id_, text in connection.execute(query)
+        }
 
 
 def events(engine: Engine, name: str) -> tuple[Event, ...]:
     """What happened to the run, in order."""
     with engine.connect() as connection:
         query = (
-            select(EventRow.at, EventRow.kind, EventRow.subject)  # type: ignore[call-overload]
-            .where(EventRow.experiment == name)
-            .order_by(EventRow.id)
+            select(EVENT.c.at, EVENT.c.kind, EVENT.c.subject)
+            .where(EVENT.c.experiment == name)
+            .order_by(EVENT.c.id)
         )
         return tuple(Event(*row) for row in connection.execute(query))

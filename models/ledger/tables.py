@@ -1,0 +1,20 @@
+"""The tables behind the rows, for statements in bulk."""
+
+from sqlalchemy import Table
+from sqlmodel import SQLModel
+
+from . import rows as rows  # importing the rows registers their tables
+
+_OF = SQLModel.metadata.tables
+
+EXPERIMENT: Table = _OF["experiment"]
+TASK: Table = _OF["task"]
+ENTRY: Table = _OF["entry"]
+BAND: Table = _OF["band"]
+WAVE: Table = _OF["wave"]
+CELL: Table = _OF["cell"]
+TRIAL: Table = _OF["trial"]
+ATTEMPT: Table = _OF["attempt"]
+NODE: Table = _OF["node"]
+NODE_PROFILE: Table = _OF["node_profile"]
+EVENT: Table = _OF["event"]

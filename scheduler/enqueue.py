@@ -1,0 +1,49 @@
+"""The Celery app of home: sends attempts by name to a node's queue."""
+
+from collections.abc import Iterable
+
+from celery import Celery
+
+from ..models.message import RUN_ATTEMPT, AttemptMessage, node_queue
+
+
+class Enqueuer:
+    """Sends attempt messages. One object for one broker."""
+
+    def __init__(self, broker: str) -> None:
+        self._app = Celery("infranoise.home", broker=broker)
+        self._app.conf.update(
+            task_ignore_result=True,
+            task_serializer="json",
+            accept_content=["json"],
+            task_default_queue="infranoise.unrouted",  # nobody consumes it: each is addressed
+            broker_pool_limit=2,
+            broker_transport_options={"socket_timeout": 15, "socket_connect_timeout": 5},
+        )
+
+    def send(self, node: str, messages: Iterable[AttemptMessage]) -> None:
+        """Put messages on a node's queue. The Celery task id is the attempt's id.
+
+        The keyword arguments beside the message are for those who watch the queue in Flower.
+        """
+        with self._app.producer_pool.acquire(block=True) as producer:
+            for message in messages:
+                cell = message.key.cell
+                self._app.send_task(
+                    RUN_ATTEMPT,
+                    args=(message.encode(),),
+                    kwargs={
+                        "task": cell.task,
+                        "entry": cell.entry,
+                        "band": cell.band,
+                        "sample": message.key.sample,
+                    },
+                    argsrepr="(…)",
+                    task_id=message.attempt_id,
+                    queue=node_queue(node),
+                    producer=producer,
+                )
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._app.close()

@@ -1,0 +1,78 @@
+"""From an owed trial to the message that a node runs: pure but for the clock handed in."""
+
+import hashlib
+from collections.abc import Mapping
+
+from ..models.errors import DesignError
+from ..models.experiment import Experiment
+from ..models.ledger.attempts import Owed
+from ..models.message import AttemptMessage
+from ..models.task import Task
+from ..models.trial import TrialKey, attempt_id
+
+BEFORE_AGENT_S = 900.0  # room for set-up and teardown under the deadline, beside build and limits
+
+
+def order(
+    experiment: Experiment,
+    tasks: Mapping[str, Task],
+    owed: Owed,
+    key: TrialKey,
+    *,
+    queued_at: float,
+    now: float,
+) -> AttemptMessage:
+    """The message of a trial's next attempt. Times are Unix seconds.
+
+    Raises:
+        DesignError: `pods.runtime` is still "auto"; it is settled before a plan is enrolled.
+    """
+    runtime = experiment.pods.runtime
+    if runtime == "auto":
+        raise DesignError(f"experiment {experiment.name}: the pod runtime is not settled")
+    task = tasks[key.cell.task]
+    spec = task.spec.or_default(experiment.pods.default_spec)
+    band = next(band for band in experiment.bands if band.name == key.cell.band)
+    agent_s = agent_timeout_s(experiment, task, key)
+    return AttemptMessage(
+        attempt_id=attempt_id(owed.id, owed.next_number),
+        trial_id=owed.id,
+        experiment=experiment.name,
+        key=key,
+        number=owed.next_number,
+        task=task,
+        entry=next(entry for entry in experiment.entries if entry.name == key.cell.entry),
+        limits=band.limits(spec),
+        runtime=runtime,
+        network=experiment.pods.network,
+        agent_timeout_s=agent_s,
+        verifier_timeout_s=spec.verifier_timeout_s,
+        build_timeout_s=spec.build_timeout_s,
+        seed=sample_seed(experiment.seed, key),
+        queued_at=queued_at,
+        placed_at=now,
+        deadline_at=now + agent_s + spec.verifier_timeout_s + spec.build_timeout_s + BEFORE_AGENT_S,
+    )
+
+
+def agent_timeout_s(experiment: Experiment, task: Task, key: TrialKey) -> float:
+    """The agent's clock for a trial: the task's, or the experiment's default, times its level."""
+    declared = task.spec.agent_timeout_s or experiment.run.default_agent_timeout_s
+    level = next((float(level) for name, level in key.cell.levels if name == "time_limit"), 1.0)
+    return declared * level
+
+
+def sample_seed(seed: int, key: TrialKey) -> int:
+    """A sample's seed: one for all bands and levels, so that those differ in nothing else."""
+    text = f"{seed}\x00{key.cell.task}\x00{key.cell.entry}\x00{key.sample}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
+
+
+def concurrency_by_wave(levels: Mapping[int, tuple[tuple[str, str], ...]]) -> dict[int, int]:
+    """Trials in flight that each wave asks for, from the wave's levels."""
+    return {
+        wave: int(level)
+        for wave, pairs in levels.items()
+        for name, level in pairs
+        if name == "concurrency"
+    }
