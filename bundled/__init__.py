@@ -1,1 +1,1 @@
-"""Bundled benchmarks: original Harbor-format tasks and policies."""
+"""Bundled benchmarks: original Harbor-format tasks, and policies (not models) that attempt them."""
