@@ -13,9 +13,9 @@ class NodeProfile(Value):
 
     Holds only what stays the same between boots of one machine: no name, no load, no free space,
     no package lists, so that equal machines have equal profiles. `cpu_max_mhz` is the highest
-    frequency of any core, `cpu_cache_bytes` the last-level cache, `memory_bytes` what the kernel
-    calls total. `virtualisation` is the hypervisor's or container's kind ("none" on bare metal).
-    `runtimes` holds versions by name, e.g. docker, containerd, python.
+    frequency of any core (the nominal one where a hypervisor hides it), `cpu_cache_bytes` the
+    last-level cache, sizes are in whole MiB. `virtualisation` and `container` name the kind in
+    systemd's words ("none" on bare metal). `runtimes` holds versions by name.
     """
 
     cpu_model: str | None = None
@@ -33,6 +33,7 @@ class NodeProfile(Value):
     system: str | None = None
     cgroup_version: int | None = None
     virtualisation: str | None = None
+    container: str | None = None
     disk_kind: str | None = None
     disk_bytes: int | None = None
     filesystem: str | None = None
