@@ -9,9 +9,11 @@ Econometrica 72:1845-1857, equation 7.
 
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.optimize import brentq
 
 from ..models.errors import DesignError
+from .cells import Cells
 from .tails import below, critical
 
 
@@ -73,3 +75,17 @@ def imbens_manski_constant(bounds: Bounds, confidence: float = 0.95) -> float:
     if surplus(one) >= 0.0:  # so far apart that the other side no longer counts
         return one
     return float(brentq(surplus, one, two, xtol=1e-14))
+
+
+def as_passed(cells: Cells) -> Cells:
+    """The same cells as if every infra error had passed: the upper of the two sharp bounds."""
+    zeros = np.zeros_like(cells.infra)
+    return Cells(
+        cells.levels,
+        cells.codes,
+        cells.n,
+        cells.passed + cells.infra,
+        zeros,
+        cells.reward_sum + cells.infra,
+        cells.reward_sumsq + cells.infra,
+    )
