@@ -1,0 +1,43 @@
+"""A run's folder: where its ledger, artefacts and report lie; one run works in it at a time."""
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..models.errors import DesignError
+
+RUNS = Path("infranoise-runs")
+LEDGER = "ledger.sqlite"
+
+
+def run_folder(out: Path | None, experiment: str, *, fresh: bool) -> Path:
+    """The folder of a run, made if missing; with `fresh` an old one is kept aside under a new name."""
+    folder = out or RUNS / experiment
+    if fresh and folder.exists():
+        folder.rename(folder.with_name(f"{folder.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DesignError(
+            f"--out {folder}: cannot be made: {error.strerror}; name another folder"
+        ) from error
+    return folder
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process.
+
+    Raises:
+        DesignError: another run works in it.
+    """
+    with (folder / "run.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DesignError(
+                f"{folder}: another run works in this folder; wait for it, or use another --out"
+            ) from error
+        yield

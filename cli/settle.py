@@ -1,0 +1,87 @@
+"""From an experiment file to what will run here: tasks found, runtime settled, misfits named."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ..bundled.materialise import materialise
+from ..models.errors import DesignError
+from ..models.experiment import Experiment
+from ..models.fitness import Misfit, misfits
+from ..models.task import Task
+from ..models.task_set import TaskSet, find_tasks
+
+BUNDLED = "bundled:"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An experiment with its runtime decided, the tasks that can run, and those that cannot."""
+
+    experiment: Experiment
+    tasks: tuple[Task, ...]
+    misfits: tuple[Misfit, ...]
+
+
+def settle(
+    experiment: Experiment,
+    root: Path,
+    *,
+    runtime: str | None,
+    environ: Mapping[str, str],
+    cpus: int,
+) -> Settled:
+    """Find the experiment's tasks below `root` and decide its pod runtime.
+
+    Raises:
+        DesignError: a pattern finds nothing, or an unknown runtime was asked for.
+    """
+    decided = decide_runtime(runtime or experiment.pods.runtime)
+    pods = experiment.pods.model_copy(update={"runtime": decided})
+    experiment = experiment.model_copy(update={"pods": pods})
+    found = find(experiment.tasks, root, environ)
+    kept = [t for t in found.tasks if not _excluded(t, experiment.exclude)]
+    unfit = [
+        Misfit(task=fault.path.parent.name, kind="task", why=str(fault)) for fault in found.faults
+    ]
+    unfit += misfits(kept, experiment, environ=environ, cpus=cpus)
+    out = {misfit.task for misfit in unfit if misfit.blocks}
+    return Settled(experiment, tuple(t for t in kept if t.name not in out), tuple(unfit))
+
+
+def find(patterns: tuple[str, ...], root: Path, environ: Mapping[str, str]) -> TaskSet:
+    """The tasks of patterns; `bundled:<name>` ones are made in the user's cache first."""
+    paths: list[str] = []
+    for pattern in patterns:
+        if pattern.startswith(BUNDLED):
+            made = materialise(pattern.removeprefix(BUNDLED), cache_folder(environ))
+            paths += [str(path) for path in made]
+        else:
+            paths.append(pattern)
+    return find_tasks(paths, root, environ=environ)
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """Where bundled tasks are made: `XDG_CACHE_HOME`, else `~/.cache`, under `infranoise`."""
+    base = environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "infranoise"
+
+
+def decide_runtime(asked: str) -> str:
+    """The runtime: what was asked for; for "auto" Docker where an engine answers, else process.
+
+    Raises:
+        DesignError: no such runtime.
+    """
+    if asked in ("process", "docker"):
+        return asked
+    if asked != "auto":
+        raise DesignError(f"runtime {asked!r}: choose process, docker or auto")
+    from ..workers.pods.docker_engine import engine_answers
+
+    return "docker" if engine_answers() else "process"
+
+
+def _excluded(task: Task, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(task.name, pattern) for pattern in patterns)
