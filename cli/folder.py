@@ -13,7 +13,7 @@ LEDGER = "ledger.sqlite"
 
 
 def run_folder(out: Path | None, experiment: str, *, fresh: bool) -> Path:
-    """The folder of a run, made if missing; with `fresh` an old one is kept aside under a new name."""
+    """The folder of a run, made if missing; with `fresh` an old one is renamed and kept."""
     folder = out or RUNS / experiment
     if fresh and folder.exists():
         folder.rename(folder.with_name(f"{folder.name}.{time.strftime('%Y%m%d-%H%M%S')}"))

@@ -78,9 +78,9 @@ def decide_runtime(asked: str) -> str:
         return asked
     if asked != "auto":
         raise DesignError(f"runtime {asked!r}: choose process, docker or auto")
-    from ..workers.pods.docker_engine import engine_answers
+    from ..workers.doctor import docker_answers
 
-    return "docker" if engine_answers() else "process"
+    return "docker" if docker_answers() else "process"
 
 
 def _excluded(task: Task, patterns: tuple[str, ...]) -> bool:

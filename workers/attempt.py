@@ -88,6 +88,7 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: _Story) -> Non
     with _clock(story, "prepare_s"):
         story.image_id = pods.prepare(order)
     pod = pods.pod(order)
+    node.slots.hold(message.attempt_id, pod)
     try:
         with _clock(story, "start_s"):
             story.effective = pod.start()

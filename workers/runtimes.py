@@ -1,5 +1,6 @@
-"""The kinds of pods on this node, each made when first asked for."""
+"""The kinds of pods on this node, each made when first asked for, and then swept once."""
 
+import time
 from collections.abc import Mapping
 from functools import cache
 
@@ -15,7 +16,12 @@ class Runtimes:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        self.named = cache(self._make)
+        self.named = cache(self._swept)
+
+    def _swept(self, name: str) -> Pods:
+        pods = self._make(name)
+        pods.reap(now=time.time())
+        return pods
 
     def _make(self, name: str) -> Pods:
         if name == "process":

@@ -24,6 +24,7 @@ class WorkerSettings:
     state: Path
     artefacts: Path | None
     build_network: str | None
+    tethered: bool
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
@@ -43,6 +44,7 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         state=Path(environ.get("INFRANOISE_STATE") or default_state(environ)),
         artefacts=Path(artefacts) if artefacts else None,
         build_network=environ.get("INFRANOISE_BUILD_NETWORK") or None,
+        tethered=environ.get("INFRANOISE_TETHERED") == "1",
     )
 
 

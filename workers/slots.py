@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from .pods.pod import Pod
+
 
 @dataclass(slots=True)
 class Neighbours:
@@ -22,6 +24,7 @@ class Slots:
         self.size = size
         self._lock = threading.Lock()
         self._running: dict[str, Neighbours] = {}
+        self._pods: dict[str, Pod] = {}
 
     @contextmanager
     def taken(self, attempt: str) -> Iterator[Neighbours]:
@@ -36,9 +39,15 @@ class Slots:
         finally:
             with self._lock:
                 del self._running[attempt]
+                self._pods.pop(attempt, None)
                 mine.end = len(self._running)
 
-    def running(self) -> tuple[str, ...]:
-        """Ids of the attempts under way."""
+    def hold(self, attempt: str, pod: Pod) -> None:
+        """Remember the pod of an attempt under way, for a worker that must leave at once."""
         with self._lock:
-            return tuple(self._running)
+            self._pods[attempt] = pod
+
+    def pods(self) -> tuple[Pod, ...]:
+        """Pods of the attempts under way."""
+        with self._lock:
+            return tuple(self._pods.values())

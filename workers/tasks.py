@@ -2,13 +2,15 @@
 
 import logging
 import os
+import sys
+import threading
 from functools import cache
 from typing import Any
 
 import redis
 from celery.signals import worker_ready
 
-from ..models.errors import WireError
+from ..models.errors import PodError, WireError
 from ..models.message import (
     NODES,
     RECORD_FIELD,
@@ -56,6 +58,22 @@ def home() -> redis.Redis:
 @worker_ready.connect
 def _say_hello(**_: Any) -> None:
     home().hset(NODES, settings.node, node_profile().model_dump_json())
+    if settings.tethered:
+        threading.Thread(target=leave_with_parent, daemon=True, name="tether").start()
+
+
+def leave_with_parent() -> None:
+    """Wait until standard input ends, then remove every pod and exit at once.
+
+    The parent holds the other end: it closes it to stop us, and when it dies it closes as well.
+    """
+    sys.stdin.buffer.read()
+    for pod in this_node().slots.pods():
+        try:
+            pod.stop()
+        except PodError as error:
+            log.warning("a pod could not be stopped and is left to the next sweep: %s", error)
+    os._exit(0)
 
 
 @app.task(name=RUN_ATTEMPT)

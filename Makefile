@@ -1,0 +1,52 @@
+# One command a habit. Each works from a fresh clone.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+RUN_TESTS := $(BIN)/python -m pytest
+
+.PHONY: setup demo test check fix types bench validity lock
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12))' || \
+	  { echo "infranoise needs Python 3.12 or newer; name one: make PYTHON=python3.12 setup"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup
+	$(BIN)/infranoise demo
+
+test: setup
+	$(RUN_TESTS)
+
+types: setup
+	$(BIN)/mypy
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(RUN_TESTS)
+
+fix: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python benchmarks/run_all.py
+
+validity: setup
+	$(BIN)/python benchmarks/validity.py
+
+# Pin every dependency by hash. No index address is written into the files.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes \
+  --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
+
+lock: setup
+	$(COMPILE) --extra home --extra kubernetes --group dev --output-file requirements/dev.txt
+	$(COMPILE) --extra home --output-file requirements/home.txt
+	$(COMPILE) --output-file requirements/node.txt
