@@ -59,7 +59,9 @@ def _bands(raw: object, where: Path | str) -> object:
 def _explained(
     error: ValidationError, table: Mapping[str, Any], where: Path | str
 ) -> ExperimentFileError:
-    first = error.errors(include_url=False)[0]
+    faults = error.errors(include_url=False)
+    # A misspelt key also makes the right one missing: tell of the spelling.
+    first = next((f for f in faults if f["type"] == "extra_forbidden"), faults[0])
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
         return ExperimentFileError(where, key, 'is required; for example tasks = ["my-tasks/*"]')
