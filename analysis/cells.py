@@ -225,7 +225,8 @@ def noise_of_mean(n: Ints, total: Floats, total_sq: Floats) -> Floats:
     spread = np.divide(total_sq, n, out=shape.copy(), where=n > 0) - mean * mean
     # Equal fractional rewards round to a spread of about 1e-17 instead of 0, on either side.
     spread[spread < ROUNDING * mean] = 0.0
-    return np.divide(spread, n - 1, out=shape, where=n > 1)
+    noise: Floats = np.divide(spread, n - 1, out=shape, where=n > 1)
+    return noise
 
 
 def _counts(numbers: ArrayLike) -> Ints:

@@ -1,0 +1,109 @@
+"""Labels of a column as small integers, learned while the column streams by.
+
+A label is known by its 64-bit hash, which polars computes at a few nanoseconds a row; two labels
+of a column share one with a chance of about labels^2 / 4e19.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ..models.errors import DesignError
+from .arrays import Ints
+from .levels import ordered
+
+type Hashes = NDArray[np.uint64]
+
+WIDEST_TABLE_BITS = 16
+FIRST_LOOK = 4096
+ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads neighbours apart
+
+
+class Coder:
+    """Codes of one column's labels, in order of first sight.
+
+    Lookup is one multiplication and two reads of a table without collisions; columns with more
+    labels than such a table can hold are searched by bisection.
+    """
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self.labels: list[str] = []
+        self._hashes: Hashes = np.zeros(0, dtype=np.uint64)
+        self._rebuild(self._hashes)
+
+    def codes(self, labels: pl.Series, hashes: Hashes) -> Ints:
+        """The code of every row of a batch; labels never seen before are added.
+
+        Args:
+            labels: the batch's column. hashes: of the same rows.
+        Raises:
+            DesignError: a row without a label.
+        """
+        place, at_once = self._place(hashes), FIRST_LOOK
+        # A first look at a few rows finds most labels; sorting all of them to find them is dear.
+        while (unseen := self._known[place] != hashes).any():
+            self._learn(labels, hashes, np.flatnonzero(unseen)[:at_once])
+            place, at_once = self._place(hashes), 8 * at_once
+        return self._code[place]
+
+    def order(self) -> tuple[tuple[str, ...], Ints]:
+        """The labels in reading order, and for each code its index in it."""
+        names = ordered(self.labels)
+        index = {name: i for i, name in enumerate(names)}
+        return names, np.array([index[label] for label in self.labels], dtype=np.int64)
+
+    def _learn(self, labels: pl.Series, hashes: Hashes, rows: Ints) -> None:
+        fresh, first = np.unique(hashes[rows], return_index=True)
+        names = labels.gather(rows[first]).cast(pl.String).to_list()
+        if None in names:
+            raise DesignError(f"column {self.column!r} has rows without a label; fill or drop them")
+        self.labels += names
+        self._rebuild(np.concatenate([self._hashes, fresh]))
+
+    def _rebuild(self, hashes: Hashes) -> None:
+        self._hashes = hashes
+        self._shift = _shift_without_collision(hashes)
+        if self._shift is None:
+            by_hash = np.argsort(hashes)
+            self._known, self._code = hashes[by_hash], by_hash.astype(np.int64)
+            return
+        slots = 1 << (64 - int(self._shift))
+        self._known, self._code = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
+        place = self._place(hashes)
+        self._known[place], self._code[place] = hashes, np.arange(hashes.size)
+
+    def _place(self, hashes: Hashes) -> Ints:
+        if self._shift is None:
+            found = np.searchsorted(self._known, hashes)
+            return np.minimum(found, self._known.size - 1)
+        return ((hashes * ODD) >> self._shift).view(np.int64)
+
+
+def level_of(factor: str) -> str:
+    """The name of a factor's column in a batch; no other column begins like it."""
+    return f"level {factor}"
+
+
+def coded(batch: pl.DataFrame, coders: Mapping[str, Coder]) -> list[Ints]:
+    """Codes of a batch's factors, in the coders' order, of its columns `level_of(factor)`.
+
+    Raises:
+        DesignError: a row without a label.
+    """
+    columns = [level_of(name) for name in coders]
+    hashes = batch.select(pl.col(columns).hash())  # one call: a call costs more than its rows
+    return [
+        coder.codes(batch[column], hashes[column].to_numpy())
+        for column, coder in zip(columns, coders.values(), strict=True)
+    ]
+
+
+def _shift_without_collision(hashes: Hashes) -> np.uint64 | None:
+    for bits in range(4, WIDEST_TABLE_BITS + 1):
+        shift = np.uint64(64 - bits)
+        if np.unique((hashes * ODD) >> shift).size == hashes.size:
+            return shift
+    return None

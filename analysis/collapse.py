@@ -1,0 +1,138 @@
+"""A table collapsed to cells as it streams by: ten million rows never become Python objects."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
+
+import numpy as np
+import polars as pl
+
+from ..models.errors import DesignError, SampleTooSmall
+from .arrays import AnyArray
+from .cells import Cells
+from .coding import Coder, coded, level_of
+from .columns import FACTORS, Columns
+from .tally import Tally
+from .verdicts import COUNTS, INFRA, ODD, PASSED, VERDICTS, counts_of, verdict_of
+
+# More combinations than this are grouped by polars, not counted in a table of all of them.
+MOST_SLOTS = 1 << 22
+ROWS_PER_SLICE = 1 << 19
+
+
+def collapse(table: pl.LazyFrame, columns: Columns, *, seekable: bool = False) -> Cells:
+    """Cells of a table, streamed in batches; factors without a column have the level "all".
+
+    Args:
+        table: rows of trials, or of counts. columns: which column means what.
+        seekable: the table can be read from any row on at no cost (Parquet, or in memory): it is
+            then read slice by slice, which holds less of it at a time than a stream does.
+    Raises:
+        DesignError: a column is missing or of the wrong kind, a row without a label, a trial that
+            both passed and ended as an infra error, rewards outside 0..1, impossible counts.
+        SampleTooSmall: the table holds no trial.
+    """
+    schema = table.collect_schema()
+    if unknown := [column for column in columns.labelled.values() if column not in schema]:
+        raise DesignError(f"no column {unknown[0]!r} in the table; it has: {', '.join(schema)}")
+    coders = {name: Coder(column) for name, column in columns.labelled.items()}
+    levels = {level_of(name): pl.col(column) for name, column in columns.labelled.items()}
+    verdict, counts = verdict_of(schema, columns), counts_of(schema, columns)
+    by_counts = table.select(**counts, **levels)
+    if verdict is None:
+        sums = _by_counts(_batches(by_counts, seekable), coders)
+    else:
+        rows = table.select(verdict=verdict, **levels)
+        by_verdict = _by_verdict(_batches(rows, seekable), coders)
+        sums = None if by_verdict is None else _of_verdicts(by_verdict)
+    return _grouped(by_counts, coders) if sums is None else _occurring(coders, sums)
+
+
+def _batches(rows: pl.LazyFrame, seekable: bool) -> Iterator[pl.DataFrame]:
+    if not seekable:
+        yield from rows.collect_batches()
+        return
+    height = rows.select(pl.len()).collect().item()
+    for first in range(0, height, ROWS_PER_SLICE):
+        yield rows.slice(first, ROWS_PER_SLICE).collect()
+
+
+def _by_verdict(batches: Iterable[pl.DataFrame], coders: Mapping[str, Coder]) -> AnyArray | None:
+    """Trials by level of every factor and by verdict; None if the table would be too large.
+
+    The verdict is one more axis: counting rows costs half of summing weights.
+    """
+    tally = Tally(0)
+    for batch in batches:
+        codes, sizes = coded(batch, coders), _sizes(coders)
+        if prod(sizes) > MOST_SLOTS:
+            return None
+        tally.add([*codes, batch["verdict"].to_numpy()], [*sizes, VERDICTS], batch.height)
+    return tally.tables[0]
+
+
+def _by_counts(
+    batches: Iterable[pl.DataFrame], coders: Mapping[str, Coder]
+) -> list[AnyArray] | None:
+    """The sum of each of `COUNTS` by level of every factor; None as above."""
+    tally = Tally(len(COUNTS))
+    for batch in batches:
+        codes, sizes = coded(batch, coders), _sizes(coders)
+        if prod(sizes) > MOST_SLOTS:
+            return None
+        tally.add(codes, sizes, batch.height, [batch[name].to_numpy() for name in COUNTS])
+    return [*tally.tables]
+
+
+def _grouped(rows: pl.LazyFrame, coders: Mapping[str, Coder]) -> Cells:
+    """The same by polars' group_by, for more combinations than a table of them should hold."""
+    by = [level_of(name) for name in coders]
+    sums = rows.group_by(by).agg(pl.col(*COUNTS).sum()).collect(engine="streaming")
+    codes = coded(sums, coders)
+    orders = [coder.order() for coder in coders.values()]
+    levels = {name: names for name, (names, _) in zip(coders, orders, strict=True)}
+    placed = [position[code] for (_, position), code in zip(orders, codes, strict=True)]
+    return _cells(levels, placed, [sums[name].to_numpy() for name in COUNTS])
+
+
+def _sizes(coders: Mapping[str, Coder]) -> list[int]:
+    return [len(coder.labels) for coder in coders.values()]
+
+
+def _of_verdicts(table: AnyArray) -> list[AnyArray]:
+    """The sums of `COUNTS`, from counts by verdict on the last axis."""
+    passed = table[..., PASSED]
+    return [table.sum(axis=-1), passed, table[..., INFRA], passed, passed, table[..., ODD]]
+
+
+def _occurring(coders: Mapping[str, Coder], sums: list[AnyArray]) -> Cells:
+    """Cells of the combinations that occur in tables with one axis per factor."""
+    if not sums[0].any():
+        raise SampleTooSmall("the table holds no trial; nothing to analyse")
+    orders = [coder.order() for coder in coders.values()]
+    axes = np.ix_(*(np.argsort(position) for _, position in orders))
+    tables = [table[axes] for table in sums]
+    codes = np.nonzero(tables[0])
+    levels = {name: names for name, (names, _) in zip(coders, orders, strict=True)}
+    return _cells(levels, codes, [table[codes] for table in tables])
+
+
+def _cells(
+    levels: Mapping[str, tuple[str, ...]], codes: Sequence[AnyArray], counts: Sequence[AnyArray]
+) -> Cells:
+    n, passed, infra, total, total_sq, odd = counts
+    if odd.any():
+        raise DesignError(
+            f"{int(odd.sum())} rows contradict themselves: a trial that passed and ended as an "
+            "infra error, a verdict or reward outside 0..1, or more endings than trials; decide "
+            "in the table which of them holds"
+        )
+    cells = Cells(
+        levels,
+        {f: np.asarray(code, dtype=np.int64) for f, code in zip(levels, codes, strict=True)},
+        n.astype(np.int64),
+        passed.astype(np.int64),
+        infra.astype(np.int64),
+        total.astype(np.float64),
+        total_sq.astype(np.float64),
+    )
+    return cells.constant(**{name: "all" for name in FACTORS if name not in levels})

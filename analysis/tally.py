@@ -1,0 +1,44 @@
+"""Running sums over all combinations of levels, in tables that grow with the levels seen."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .arrays import AnyArray, Floats, Ints
+from .grouping import mixed_radix
+
+
+class Tally:
+    """Sums of weights by a growing number of levels per factor.
+
+    Args:
+        weights: how many weights each row brings; 0 counts the rows themselves.
+    """
+
+    def __init__(self, weights: int) -> None:
+        self.tables: list[Floats] = [np.zeros(()) for _ in range(max(weights, 1))]
+        """One table per weight, with one axis per factor."""
+
+    def add(
+        self,
+        codes: Sequence[Ints],
+        sizes: Sequence[int],
+        rows: int,
+        weights: Sequence[AnyArray] = (),
+    ) -> None:
+        """Add a batch of rows; `sizes` are the levels seen so far, never fewer than before."""
+        if tuple(sizes) != self.tables[0].shape:
+            self.tables = [_grown(table, sizes) for table in self.tables]
+        key, _ = mixed_radix(codes, sizes, rows)
+        if not weights:
+            np.add.at(self.tables[0].reshape(-1), key, 1.0)
+        for table, weight in zip(self.tables, weights, strict=bool(weights)):
+            np.add.at(table.reshape(-1), key, weight)
+
+
+def _grown(table: Floats, sizes: Sequence[int]) -> Floats:
+    """The table in the corner of a larger one."""
+    larger = np.zeros(tuple(sizes))
+    if table.ndim == len(sizes):
+        larger[tuple(slice(0, size) for size in table.shape)] = table
+    return larger

@@ -1,0 +1,100 @@
+"""What the rows of a table say of their trials, as polars expressions."""
+
+import polars as pl
+
+from ..models.errors import DesignError
+from .columns import Columns
+
+COUNTS = ("n", "passed", "infra", "reward_sum", "reward_sumsq", "odd")
+PASSED, INFRA, ODD, VERDICTS = 1, 2, 3, 4
+TRUTHS = {"true": 1, "false": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0, "": None}
+NEITHER = 9
+
+
+def verdict_of(schema: pl.Schema, columns: Columns) -> pl.Expr | None:
+    """0 failed, 1 passed, 2 infra error, 3 odd; None for a table of counts or of fractions.
+
+    A trial without a verdict is an infra error; odd is one that passed as well, or that has a
+    verdict other than 0 or 1.
+
+    Raises:
+        DesignError: a column is missing, or is no truth value.
+    """
+    if columns.passed is None or _dtype(schema, columns.passed).is_float():
+        return None
+    passed, infra = _truth(schema, columns.passed), _infra(schema, columns)
+    verdict = (infra | passed.is_null()).cast(pl.UInt8) * INFRA + passed.fill_null(0).cast(pl.UInt8)
+    if _dtype(schema, columns.passed) == pl.Boolean:
+        return verdict
+    return pl.when(passed.fill_null(0).is_between(0, 1)).then(verdict).otherwise(pl.lit(ODD))
+
+
+def counts_of(schema: pl.Schema, columns: Columns) -> dict[str, pl.Expr]:
+    """The counts of each row by name (`COUNTS`); `odd` is 1 where they contradict each other.
+
+    Raises:
+        DesignError: a column is missing or of the wrong kind.
+    """
+    return _of_trial(schema, columns) if columns.passed else _of_counts(schema, columns)
+
+
+def _of_trial(schema: pl.Schema, columns: Columns) -> dict[str, pl.Expr]:
+    given = _truth(schema, columns.passed or "").cast(pl.Float64).fill_nan(None)
+    reward = given.fill_null(0.0)
+    infra = _infra(schema, columns) | given.is_null()
+    return {
+        "n": reward * 0.0 + 1.0,
+        "passed": (reward == 1.0).cast(pl.Int64),
+        "infra": infra.cast(pl.Int64),
+        "reward_sum": reward,
+        "reward_sumsq": reward * reward,
+        "odd": ((infra & (reward > 0.0)) | ~reward.is_between(0.0, 1.0)).cast(pl.Int64),
+    }
+
+
+def _of_counts(schema: pl.Schema, columns: Columns) -> dict[str, pl.Expr]:
+    n, passed = _number(schema, columns.n or ""), _number(schema, columns.passes or "")
+    infra = _number(schema, columns.infra_errors) if columns.infra_errors else n * 0
+    total = _number(schema, columns.reward_sum) if columns.reward_sum else passed
+    squares = _number(schema, columns.reward_sumsq) if columns.reward_sumsq else passed
+    fits = (passed >= 0) & (infra >= 0) & (passed + infra <= n) & (n == n.round())
+    return {
+        "n": n,
+        "passed": passed,
+        "infra": infra,
+        "reward_sum": total,
+        "reward_sumsq": squares,
+        "odd": (~(fits & (passed == passed.round()) & (infra == infra.round()))).cast(pl.Int64),
+    }
+
+
+def _infra(schema: pl.Schema, columns: Columns) -> pl.Expr:
+    if columns.infra_error is None:
+        return pl.lit(False)
+    truth = _truth(schema, columns.infra_error)
+    if _dtype(schema, columns.infra_error) != pl.Boolean:
+        truth = truth != 0
+    return truth.fill_null(False)
+
+
+def _truth(schema: pl.Schema, column: str) -> pl.Expr:
+    dtype = _dtype(schema, column)
+    if dtype == pl.String:
+        word = pl.col(column).str.strip_chars().str.to_lowercase()
+        return word.replace_strict(TRUTHS, default=NEITHER, return_dtype=pl.Int64)
+    if not (dtype == pl.Boolean or dtype.is_numeric()):
+        raise DesignError(f"column {column!r} is {dtype}; a verdict is true or false, or 0 to 1")
+    return pl.col(column)
+
+
+def _number(schema: pl.Schema, column: str) -> pl.Expr:
+    dtype = _dtype(schema, column)
+    if not dtype.is_numeric():
+        raise DesignError(f"column {column!r} is {dtype}; a count is a number")
+    return pl.col(column).cast(pl.Float64).fill_null(0.0)
+
+
+def _dtype(schema: pl.Schema, column: str) -> pl.DataType:
+    if column not in schema:
+        raise DesignError(f"no column {column!r} in the table; it has: {', '.join(schema)}")
+    return schema[column]
