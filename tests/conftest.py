@@ -1,0 +1,103 @@
+"""What every room's tests share: small makers of the nouns, and how hypothesis is run."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from infranoise.models.conditions import Clocks, Conditions, Usage
+from infranoise.models.entry import Entry
+from infranoise.models.evidence import Evidence, Phase
+from infranoise.models.experiment import Experiment
+from infranoise.models.limits import Limits
+from infranoise.models.message import AttemptRecord
+from infranoise.models.spec import Spec
+from infranoise.models.task import Task
+
+settings.register_profile("frugal", max_examples=50, deadline=None)
+settings.load_profile("frugal")
+
+
+@pytest.fixture
+def make_task(tmp_path: Path) -> Callable[..., Task]:
+    """A task value; its folder exists but is empty."""
+
+    def make(name: str = "suite/one", **more: object) -> Task:
+        folder = tmp_path / name
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = Spec(cpus=1, memory_mib=64, storage_mib=256, agent_timeout_s=30)
+        values = {"title": name, "content_hash": f"c-{name}", "environment_hash": f"e-{name}"}
+        return Task(name=name, directory=folder, **{"spec": spec, **values, **more})
+
+    return make
+
+
+@pytest.fixture
+def make_experiment() -> Callable[..., Experiment]:
+    """A small experiment on process pods."""
+
+    def make(**more: object) -> Experiment:
+        entries = (Entry(agent="policy", model="lean"), Entry(agent="policy", model="heavy"))
+        values: dict[str, object] = {
+            "name": "small",
+            "tasks": ("any",),
+            "samples": 2,
+            "entries": entries,
+            "pods": {"runtime": "process"},
+        }
+        return Experiment.model_validate(values | more)
+
+    return make
+
+
+@pytest.fixture
+def make_record() -> Callable[..., AttemptRecord]:
+    """A record of an attempt that ended as `reward` says, or with the given evidence."""
+
+    def make(
+        trial: str,
+        number: int = 1,
+        *,
+        experiment: str = "small",
+        reward: float = 1.0,
+        evidence: Evidence | None = None,
+    ) -> AttemptRecord:
+        seen = evidence or Evidence(
+            phases=(
+                Phase(name="setup", exit_code=0, oom_kills=0),
+                Phase(name="agent", exit_code=0, oom_kills=0),
+                Phase(name="verifier", exit_code=0, oom_kills=0),
+            ),
+            reward=reward,
+        )
+        return AttemptRecord(
+            attempt_id=f"{trial}.{number}",
+            trial_id=trial,
+            experiment=experiment,
+            number=number,
+            evidence=seen,
+            conditions=Conditions(
+                node="local",
+                node_profile="p",
+                runtime="process",
+                network="none",
+                requested=Limits(),
+                slots=2,
+                hour_utc=3,
+                weekday=1,
+            ),
+            usage=Usage(),
+            clocks=Clocks(received_at=1.0, ended_at=2.0),
+            worker_version="0",
+        )
+
+    return make
+
+
+def missing(what: str) -> None:
+    """Skip at home, fail in CI: a service that the suite needs is not here."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing, and CI must not skip what needs it")
+    pytest.skip(f"{what} is missing here")

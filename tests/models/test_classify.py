@@ -1,0 +1,232 @@
+"""What the evidence means: one row a story, the seen combinations of exit code, kill and reward."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infranoise.models.classify import RULES, VERSION, classify
+from infranoise.models.evidence import Evidence, Fault, Phase
+from infranoise.models.outcome import FAILED_CAUSES, INFRA_CAUSES
+
+SETUP = Phase(name="setup", exit_code=0, oom_kills=0)
+
+
+def agent(exit_code: int | None = 0, kills: int | None = 0, **more: object) -> Phase:
+    return Phase(name="agent", exit_code=exit_code, oom_kills=kills, **more)
+
+
+def verifier(exit_code: int | None = 0, kills: int | None = 0, **more: object) -> Phase:
+    return Phase(name="verifier", exit_code=exit_code, oom_kills=kills, **more)
+
+
+def seen(*phases: Phase, reward: float | None = None, **more: object) -> Evidence:
+    return Evidence(phases=(SETUP, *phases), reward=reward, **more)
+
+
+STORIES: dict[str, tuple[Evidence, tuple[str, str, str | None]]] = {
+    "solved, nothing else": (
+        seen(agent(), verifier(), reward=1.0),
+        ("passed", "", None),
+    ),
+    "a wrong answer": (
+        seen(agent(), verifier(), reward=0.0),
+        ("failed", "wrong", None),
+    ),
+    "a partial reward is no pass": (
+        seen(agent(), verifier(), reward=0.5),
+        ("failed", "wrong", None),
+    ),
+    "test.sh exits 1 and gives the reward 1": (
+        seen(agent(), verifier(1), reward=1.0),
+        ("passed", "", None),
+    ),
+    "nothing was tried": (
+        seen(agent(None), verifier(), reward=0.0, answered="no"),
+        ("failed", "no_answer", None),
+    ),
+    "the agent ends with an error": (
+        seen(agent(2), verifier(), reward=0.0),
+        ("failed", "agent_error", None),
+    ),
+    "the agent's own code breaks": (
+        seen(agent(None), verifier(), reward=0.0, agent_fault="KeyError: 'x'"),
+        ("failed", "agent_error", None),
+    ),
+    "rc 0, a kill, reward 0: a child died and the trial with it": (
+        seen(agent(0, 1), verifier(), reward=0.0),
+        ("infra_error", "oom_killed", "collateral"),
+    ),
+    "rc 0, a kill, reward 1: recovered": (
+        seen(agent(0, 1), verifier(), reward=1.0),
+        ("passed", "", "recovered"),
+    ),
+    "rc 126 with a kill": (
+        seen(agent(126, 1), verifier(), reward=0.0),
+        ("infra_error", "oom_killed", "collateral"),
+    ),
+    "rc 1 with two kills": (
+        seen(agent(1, 2), verifier(), reward=0.0),
+        ("infra_error", "oom_killed", "collateral"),
+    ),
+    "rc 137 with a kill: the agent itself died": (
+        seen(agent(137, 1), verifier(), reward=0.0),
+        ("infra_error", "oom_killed", "main"),
+    ),
+    "the agent itself died, whatever it had written before": (
+        seen(agent(137, 1), verifier(), reward=1.0),
+        ("infra_error", "oom_killed", "main"),
+    ),
+    "a time-out that hides a kill": (
+        seen(agent(None, 1, timed_out=True), verifier(), reward=0.0),
+        ("infra_error", "oom_killed", "collateral"),
+    ),
+    "out of time": (
+        seen(agent(None, timed_out=True), verifier(), reward=0.0),
+        ("failed", "agent_timeout", None),
+    ),
+    "out of time with the answer written": (
+        seen(agent(None, timed_out=True), verifier(), reward=1.0),
+        ("passed", "", None),
+    ),
+    "a plain kill -9 is no OOM kill": (
+        seen(agent(137, 0), verifier(), reward=0.0),
+        ("failed", "agent_error", None),
+    ),
+    "137 without a counter to ask": (
+        seen(agent(137, None), verifier(), reward=0.0),
+        ("infra_error", "unknown", None),
+    ),
+    "agent clean, verifier kills 3, reward 0": (
+        seen(agent(), verifier(1, 3), reward=0.0),
+        ("infra_error", "verifier_error", "verifier"),
+    ),
+    "the verifier itself was killed by its ceiling": (
+        seen(agent(), verifier(137, 1)),
+        ("infra_error", "verifier_error", "verifier"),
+    ),
+    "the verifier was killed after it had written a pass": (
+        seen(agent(), verifier(137, 1), reward=1.0),
+        ("infra_error", "verifier_error", "verifier"),
+    ),
+    "the verifier was killed by somebody": (
+        seen(agent(), verifier(137, 0), reward=1.0),
+        ("infra_error", "verifier_error", None),
+    ),
+    "a child of the verifier was killed and it passed all the same": (
+        seen(agent(), verifier(0, 1), reward=1.0),
+        ("passed", "", "recovered"),
+    ),
+    "the verifier ran into its timeout": (
+        seen(agent(), verifier(None, timed_out=True)),
+        ("infra_error", "verifier_error", None),
+    ),
+    "the verifier left nothing": (
+        seen(agent(), verifier(), reward_fault="the verifier left neither"),
+        ("infra_error", "verifier_error", None),
+    ),
+    "the pod did not start": (
+        Evidence(fault=Fault(cause="start_failed", message="no such binary")),
+        ("infra_error", "start_failed", None),
+    ),
+    "the image could not be built": (
+        Evidence(fault=Fault(cause="image_build", message="RUN exited 1")),
+        ("infra_error", "image_build", None),
+    ),
+    "a fault of a kind that nobody named": (
+        Evidence(fault=Fault(cause="moonshine", message="?")),
+        ("infra_error", "unknown", None),
+    ),
+    "the pod vanished under the agent": (
+        seen(agent(None, 0, lost="connection reset")),
+        ("infra_error", "network", None),
+    ),
+    "the pod vanished because its PID 1 was killed at the ceiling": (
+        seen(agent(None, 1, lost="container is gone")),
+        ("infra_error", "oom_killed", "main"),
+    ),
+    "the pod vanished under the verifier": (
+        seen(agent(), verifier(None, 0, lost="connection reset")),
+        ("infra_error", "network", None),
+    ),
+    "the disk was filled to its ceiling": (
+        seen(agent(137, 0), verifier(), reward=0.0, storage_exceeded="yes"),
+        ("infra_error", "disk_full", None),
+    ),
+    "past the deadline": (
+        seen(agent(None, timed_out=True), deadline_exceeded=True),
+        ("infra_error", "deadline", None),
+    ),
+    "the node was lost": (
+        Evidence(node_seen="no"),
+        ("infra_error", "node_lost", None),
+    ),
+    "we broke": (
+        Evidence(harness_fault="ZeroDivisionError"),
+        ("infra_error", "harness", None),
+    ),
+    "we stopped it": (
+        seen(agent(137, 1), reward=1.0, cancelled="interrupted"),
+        ("cancelled", "", None),
+    ),
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_story_has_one_outcome(story: str) -> None:
+    evidence, (verdict, cause, oom) = STORIES[story]
+    outcome = classify(evidence)
+    assert (outcome.verdict, outcome.cause, outcome.oom) == (verdict, cause, oom)
+    assert outcome.version == VERSION
+
+
+def test_every_rule_decides_some_story() -> None:
+    decided = {classify(evidence).rule for evidence, _ in STORIES.values()}
+    assert decided == {rule.name for rule in RULES}
+
+
+phases = st.builds(
+    Phase,
+    name=st.sampled_from(["setup", "agent", "verifier"]),
+    exit_code=st.sampled_from([None, 0, 1, 126, 137]),
+    timed_out=st.booleans(),
+    oom_kills=st.sampled_from([None, 0, 1, 3]),
+    lost=st.sampled_from(["", "gone"]),
+)
+evidences = st.builds(
+    Evidence,
+    node_seen=st.sampled_from(["yes", "no", "unknown"]),
+    cancelled=st.sampled_from(["", "stopped"]),
+    phases=st.lists(phases, max_size=3, unique_by=lambda p: p.name).map(tuple),
+    reward=st.sampled_from([None, 0.0, 0.5, 1.0]),
+    storage_exceeded=st.sampled_from(["yes", "no", "unknown"]),
+    deadline_exceeded=st.booleans(),
+)
+
+
+@given(evidences)
+def test_a_pass_needs_a_verdict_of_the_verifier(evidence: Evidence) -> None:
+    outcome = classify(evidence)
+    if outcome.verdict == "passed":
+        assert evidence.reward == 1.0
+        assert evidence.phase("verifier") is not None
+
+
+@given(evidences)
+def test_a_verdict_has_a_cause_of_its_own_kind(evidence: Evidence) -> None:
+    outcome = classify(evidence)
+    causes = {"failed": FAILED_CAUSES, "infra_error": INFRA_CAUSES}.get(outcome.verdict, ("",))
+    assert outcome.cause in causes
+
+
+@given(evidences)
+def test_without_a_kill_nothing_is_called_an_oom_kill(evidence: Evidence) -> None:
+    if not any(phase.oom_kills for phase in evidence.phases):
+        outcome = classify(evidence)
+        assert outcome.cause != "oom_killed"
+        assert outcome.oom is None
+
+
+@given(evidences)
+def test_evidence_survives_being_stored(evidence: Evidence) -> None:
+    stored = Evidence.model_validate_json(evidence.model_dump_json())
+    assert classify(stored) == classify(evidence)
