@@ -38,9 +38,10 @@ def materialise(benchmark: str, cache_dir: Path) -> tuple[Path, ...]:
         TaskFileError: a generator failed.
     """
     sources = source(benchmark)
-    place = cache_dir / f"{benchmark}-{fingerprint(sources, SHARED)}"
+    # The last folder bears the benchmark's name: tasks are named after it.
+    place = cache_dir / fingerprint(sources, SHARED) / benchmark
     if not place.is_dir():
-        cache_dir.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         _build(benchmark, sources, place)
     return tuple(place / name for name in task_names(benchmark))
 
