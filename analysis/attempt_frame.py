@@ -1,0 +1,155 @@
+"""Attempts as a table: one row each, every fact of it in a column of its own.
+
+Columns without a record behind them (an attempt under way, or given up) are null.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import batched
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from ..models.conditions import Clocks
+from ..models.counters import Counters
+from ..models.evidence import PhaseName
+from ..models.ledger.reading import AttemptLine
+from ..models.limits import Effective, Limits
+from ..models.load import Load
+
+ROWS_AT_ONCE = 5_000
+
+type Kind = pl.DataType | type[pl.DataType]
+type Reader = Callable[[AttemptLine], Any]
+
+
+class Column(NamedTuple):
+    """A column's name, its type, and how an attempt fills it."""
+
+    name: str
+    kind: Kind
+    of: Reader
+
+
+def attempt_frame(lines: Iterable[AttemptLine], factors: Sequence[str] = ()) -> pl.DataFrame:
+    """One row per attempt, in the order given.
+
+    Args:
+        lines: attempts, as the ledger tells them.
+        factors: names of further assigned factors; each becomes a column after `band`.
+    """
+    columns = (*KEY, *(Column(name, pl.String, _level(name)) for name in factors), *FACTS)
+    schema = {column.name: column.kind for column in columns}
+    frames = [
+        pl.DataFrame({c.name: [c.of(line) for line in some] for c in columns}, schema=schema)
+        for some in batched(lines, ROWS_AT_ONCE)
+    ]
+    return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+
+
+def _level(factor: str) -> Reader:
+    return lambda line: line.levels.get(factor)
+
+
+def _in_record(path: str) -> Reader:
+    """Follow a dotted path from the record; None as soon as something on the way is None."""
+    names = path.split(".")
+
+    def read(line: AttemptLine) -> Any:
+        value: Any = line.record
+        for name in names:
+            if value is None:
+                return None
+            value = getattr(value, name)
+        return value
+
+    return read
+
+
+def _of_phase(phase: PhaseName, name: str) -> Reader:
+    def read(line: AttemptLine) -> Any:
+        found = line.record.evidence.phase(phase) if line.record else None
+        return None if found is None else getattr(found, name)
+
+    return read
+
+
+def _left_behind(line: AttemptLine) -> int | None:
+    return sum(p.left_behind for p in line.record.evidence.phases) if line.record else None
+
+
+def _own(name: str, kind: Kind, attribute: str = "") -> Column:
+    return Column(name, kind, lambda line: getattr(line, attribute or name))
+
+
+def _told(name: str, kind: Kind, path: str) -> Column:
+    return Column(name, kind, _in_record(path))
+
+
+def _all_of(model: type[Any], prefix: str, path: str, leave: Sequence[str] = ()) -> list[Column]:
+    """A column for every field of a value inside the record."""
+    return [
+        _told(f"{prefix}{name}", _kind(field.annotation), f"{path}.{name}")
+        for name, field in model.model_fields.items()
+        if name not in leave
+    ]
+
+
+def _kind(annotation: object) -> Kind:
+    text = str(annotation)
+    kinds = (("bool", pl.Boolean), ("float", pl.Float64), ("int", pl.Int64))
+    return next((kind for word, kind in kinds if word in text), pl.String())
+
+
+KEY = (
+    _own("attempt", pl.String, "id"),
+    *(_own(name, pl.String) for name in ("trial", "task", "entry", "band")),
+)
+FACTS = (
+    *(_own(name, pl.Int64) for name in ("sample", "wave", "number")),
+    _own("node", pl.String),
+    _own("accepted", pl.Boolean),
+    *(_own(name, pl.String) for name in ("state", "verdict", "cause", "oom")),
+    _own("reward", pl.Float64),
+    *(_own(name, pl.String) for name in ("rule", "detail")),
+    _told("answered", pl.String, "evidence.answered"),
+    *(
+        Column(f"{phase}_{name}", kind, _of_phase(phase, name))
+        for phase in ("setup", "agent", "verifier")
+        for name, kind in (
+            ("exit_code", pl.Int64),
+            ("timed_out", pl.Boolean),
+            ("oom_kills", pl.Int64),
+        )
+    ),
+    Column("left_behind", pl.Int64, _left_behind),
+    *_all_of(Counters, "", "usage.counters", leave=("source", "storage_exceeded")),
+    _told("counters_source", pl.String, "usage.counters.source"),
+    *(
+        _told(name, pl.Float64, f"usage.{name}")
+        for name in ("agent_cpu_s", "verifier_cpu_s", "overhead_cpu_s")
+    ),
+    *_all_of(Clocks, "", "clocks"),
+    *(
+        _told(name, pl.String, f"conditions.{name}")
+        for name in ("node_profile", "runtime", "network")
+    ),
+    *(
+        _told(name, pl.Int64, f"conditions.{name}")
+        for name in (
+            "slots",
+            "co_running_start",
+            "co_running_peak",
+            "co_running_end",
+            "hour_utc",
+            "weekday",
+        )
+    ),
+    *_all_of(Limits, "requested_", "conditions.requested"),
+    *_all_of(Effective, "effective_", "conditions.effective", leave=("enforcement", "differs")),
+    _told("enforcement", pl.String, "evidence.enforcement"),
+    _told("differs", pl.List(pl.String), "conditions.effective.differs"),
+    *_all_of(Load, "start_", "conditions.load_start"),
+    *_all_of(Load, "end_", "conditions.load_end"),
+    _told("image_id", pl.String, "image_id"),
+    _told("worker_version", pl.String, "worker_version"),
+)
