@@ -1,0 +1,345 @@
+"""Pods that are ordinary processes of this machine: in a cgroup, in namespaces of their own.
+
+A pod is a private file tree, an `Enclosure` (namespaces, where the kernel allows them), and a
+`Group` (limits and counters). Where there is no enclosure only relocatable tasks run: they find
+their files below `INFRANOISE_ROOT`, and nothing but the operating system's users protects the
+machine from them.
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
+
+from ...models.counters import Counters
+from ...models.errors import ImageBuildFailed, PodLost, Refused, StartFailed
+from ...models.execution import KILLED, ExecResult
+from ...models.limits import Effective
+from ..meters.cgroup import network_bytes
+from . import command, owner, private_tree, residue, template
+from .enclosure import Enclosure
+from .ground import Ground
+from .group import Group
+from .launcher import Request
+from .plain_files import REMEDY
+from .pod import PodOrder
+from .residue import Residue
+from .userland import PATH, TOOLS
+from .vigil import Vigil
+from .watchdog import MARK
+
+# Join the pod's cgroups, leave no core files, become the command.
+JOIN = (
+    'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; ulimit -c 0; exec "$@"'
+)
+DOWNLOAD_BYTES = 1 << 30
+OOM_ENDED = "an OOM kill has ended it (oom_scope = pod)"
+OOM_COUNT_TIMEOUT_S = 0.5
+
+
+class ProcessPod:
+    """One pod; made by `ProcessPods.pod`."""
+
+    def __init__(self, order: PodOrder, made_from: template.Template, ground: Ground) -> None:
+        self.order = order
+        self.image_id = made_from.id
+        self._template, self._ground = made_from, ground
+        self._folder = ground.state / "pods" / private_tree.slug(order.attempt_id)
+        self._tree = self._folder / "root"
+        self._workdir = order.workdir or made_from.workdir
+        self.root = "" if ground.enclosed else str(self._tree)
+        self._group: Group | None = None
+        self._enclosure: Enclosure | None = None
+        self._vigil: Vigil | None = None
+        self._baseline_bytes = 0
+        self._last: Counters | None = None
+        self._lost: str | None = "it was never started"
+
+    def start(self) -> Effective:
+        try:
+            return self._start()
+        except OSError as problem:
+            self.stop()
+            raise StartFailed(f"pod {self.order.attempt_id} cannot start: {problem}") from problem
+        except StartFailed:
+            self.stop()
+            raise
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        cwd: str | None = None,
+        stdin: bytes = b"",
+    ) -> ExecResult:
+        group, vigil = self._living()
+        kills_before = group.look().oom_kills or 0
+        vigil.rouse()
+        result = command.run(
+            (*self._prefix(group, user, cwd), *argv),
+            env=self._environment(env or {}),
+            cwd=None if self._enclosure else self._tree / (cwd or self._workdir).lstrip("/"),
+            cap_bytes=self.order.output_cap_bytes,
+            kill=group.kill,
+            timeout_s=timeout_s,
+            stdin=stdin,
+        )
+        kills = (group.look().oom_kills or 0) - kills_before
+        if kills and self.order.limits.oom_scope == "pod":
+            self._end(OOM_ENDED)
+            return result if result.timed_out else result.model_copy(update={"exit_code": KILLED})
+        if self._enclosure is not None and not self._enclosure.alive():
+            raise PodLost(f"pod {self.order.attempt_id}: its PID 1 died during a command")
+        return result
+
+    def quiesce(self) -> int:
+        if self._group is None:
+            return 0
+        killed = self._group.kill()
+        if self._group.members():
+            raise PodLost(f"pod {self.order.attempt_id}: processes survive SIGKILL")
+        return killed
+
+    def upload(self, source: Path, target: PurePosixPath) -> None:
+        if self._ground.enclosed and self._ground.userland.hides(str(target).lstrip("/")):
+            raise PodLost(f"{target} is read-only in a process pod; upload below /opt instead")
+        private_tree.put(self._tree, source, target, self._ground.owner)
+
+    def download(self, source: PurePosixPath, target: Path) -> bool:
+        budget_bytes = self.order.limits.storage_ceiling_bytes or DOWNLOAD_BYTES
+        if not self._tree.is_dir():
+            raise PodLost(f"pod {self.order.attempt_id}: its files are gone")
+        return private_tree.get(self._tree, source, target, budget_bytes)
+
+    def counters(self) -> Counters:
+        if self._group is None or self._vigil is None:
+            if self._last is None:
+                raise PodLost(f"pod {self.order.attempt_id}: {self._lost}")
+            return self._last
+        reading = self._group.look()
+        self._vigil.note(reading)
+        storage_bytes = self._vigil.check_storage()
+        seen = self._vigil.seen()
+        received, sent = self._network_bytes()
+        self._last = Counters(
+            source=self._group.enforcement,
+            oom_kills=reading.oom_kills,
+            memory_peak_bytes=reading.memory_peak_bytes,
+            anon_peak_bytes=seen.anon_peak_bytes,
+            cpu_s=reading.cpu_s,
+            throttled_s=reading.throttled_s,
+            throttled_periods=reading.throttled_periods,
+            pids_peak=reading.pids_peak if reading.pids_peak is not None else seen.pids_peak,
+            rx_bytes=received,
+            tx_bytes=sent,
+            storage_bytes=storage_bytes,
+            storage_exceeded=seen.storage_exceeded,
+        )
+        return self._last
+
+    def stop(self) -> None:
+        self._end("it was stopped")
+        if self._vigil is not None:
+            self._vigil.stop()
+            self._vigil = None
+        if self._group is not None:
+            self._group.remove()
+            self._group = None
+        private_tree.remove(self._folder)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _start(self) -> Effective:
+        self._lost = None
+        self._folder.mkdir(parents=True)
+        self._group = group = self._ground.group(self.order.attempt_id)
+        self._note()
+        self._baseline_bytes = self._ground.lay_tree(self._template, self._tree, self._workdir)
+        group.make()
+        effective = group.apply(self.order.limits)
+        if self._ground.enclosed:
+            self._enclosure = self._ground.launcher.open(
+                self._request(), self.order.start_timeout_s
+            )
+            self._note()
+        self._vigil = Vigil(
+            group.look,
+            storage_bytes=self._storage_bytes,
+            storage_ceiling_bytes=self.order.limits.storage_ceiling_bytes,
+            oom_event=group.oom_event(),
+            on_storage=group.kill,
+            on_oom=self._end_after_oom,
+        )
+        self._vigil.start()
+        return effective
+
+    def _note(self) -> None:
+        folders = self._group.folders() if self._group else ()
+        noted = Residue(
+            attempt_id=self.order.attempt_id,
+            expires_at=self.order.expires_at,
+            owner=owner.owner(),
+            cgroups=tuple(map(str, folders)),
+            first="" if self._enclosure is None else owner.owner(self._enclosure.pid),
+        )
+        residue.write(self._folder, noted)
+
+    def _request(self) -> Request:
+        userland = self._ground.userland
+        return Request(
+            root=str(self._tree),
+            workdir=self._workdir,
+            binds=list(userland.binds),
+            devices=list(userland.devices),
+            network=self.order.network != "none",
+            ids=self._ground.ids,
+        )
+
+    def _living(self) -> tuple[Group, Vigil]:
+        if self._enclosure is not None and not self._enclosure.alive() and self._lost is None:
+            self._lost = "its PID 1 died"
+        if self._lost or self._group is None or self._vigil is None:
+            by_oom = self._lost == OOM_ENDED
+            raise PodLost(
+                f"pod {self.order.attempt_id} is gone: {self._lost}",
+                reason="oom_killed" if by_oom else "removed",
+                oom_killed=by_oom,
+            )
+        return self._group, self._vigil
+
+    def _prefix(self, group: Group, user: str | None, cwd: str | None) -> tuple[str, ...]:
+        joins = tuple(map(str, group.joins()))
+        identity = self._identity(user)
+        inside = self._enclosure.enter(identity, cwd) if self._enclosure else ()
+        return ("/bin/sh", "-c", JOIN, "sh", *joins, "--", *inside)
+
+    def _identity(self, user: str | None) -> tuple[int, int] | None:
+        if user in (None, "root", "0"):
+            return None
+        if self._ground.ids[2] == 1 or not self._ground.enclosed:
+            raise Refused(f"user {user}: a process pod of an ordinary user has only root; {REMEDY}")
+        return private_tree.identity(self._tree, str(user))
+
+    def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        own = {
+            "PATH": PATH,
+            "HOME": f"{self.root}/root",
+            "LANG": "C.UTF-8",
+            **self._template.env,
+            **self.order.env,
+            **extra,
+            MARK: self.order.attempt_id,
+            "INFRANOISE_ROOT": self.root,
+        }
+        if self.root:  # the tools lie in the private tree
+            own["PATH"] = own["PATH"].replace(TOOLS, f"{self.root}{TOOLS}")
+            own.setdefault("TMPDIR", f"{self.root}/tmp")
+        return own
+
+    def _storage_bytes(self) -> int:
+        return max(0, private_tree.allocated_bytes(self._tree) - self._baseline_bytes)
+
+    def _network_bytes(self) -> tuple[int | None, int | None]:
+        text = None if self._enclosure is None else self._enclosure.net_dev()
+        return (None, None) if text is None else network_bytes(text)
+
+    def _end_after_oom(self) -> None:
+        """The kernel tells of an OOM before it kills; killing first would hide its count."""
+        deadline = time.monotonic() + OOM_COUNT_TIMEOUT_S
+        while self._group is not None and self._lost is None and time.monotonic() < deadline:
+            if self._group.look().oom_kills:
+                self._end(OOM_ENDED)
+                return
+            time.sleep(0.001)
+
+    def _end(self, why: str) -> None:
+        """Kill everything; the files and the counts stay until `stop`."""
+        self._lost = self._lost or why
+        if self._enclosure is not None:
+            self._enclosure.kill()
+        if self._group is not None:
+            self._group.kill()
+
+
+class ProcessPods:
+    """Process pods on this machine.
+
+    Args:
+        state: a folder of ours for the trees of pods; on a disk, since a tmpfs would count its
+            pages as the pods' memory.
+        ground: what this machine offers; None looks it up at the first need.
+    """
+
+    name = "process"
+
+    def __init__(self, state: Path, ground: Ground | None = None) -> None:
+        self._state = state
+        self._ground = ground
+        self._lock = threading.Lock()
+
+    @property
+    def ground(self) -> Ground:
+        """What this machine offers; looked up once."""
+        with self._lock:
+            if self._ground is None:
+                self._ground = Ground.survey(self._state)
+            return self._ground
+
+    def refuse(self, order: PodOrder) -> str | None:
+        if order.network == "allowlist":
+            return 'a process pod has the whole network or none, no allowlist; set network = "none"'
+        if problem := template.refusal(order.environment, order.image):
+            return problem
+        if not self.ground.enclosed and not order.relocatable:
+            return (
+                f"the task needs a file tree of its own, and there are no namespaces here "
+                f"({self.ground.unenclosed_because}); {REMEDY}"
+            )
+        if not self.ground.enclosed and order.network == "none":
+            return f"there are no network namespaces here; {REMEDY}"
+        return None
+
+    def prepare(self, order: PodOrder) -> str:
+        if reason := self.refuse(order):
+            raise Refused(reason)
+        try:
+            return template.build(self._state, order.environment, order.environment_hash).id
+        except OSError as problem:
+            raise ImageBuildFailed(f"{order.environment}: {problem}") from problem
+
+    def pod(self, order: PodOrder) -> ProcessPod:
+        made_from = template.load(self._state, order.environment_hash)
+        return ProcessPod(order, made_from, self.ground)
+
+    def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
+        removed: list[str] = []
+        for folder, noted in residue.read_all(self._state / "pods"):
+            if residue.is_abandoned(noted, now=now, alive=alive):
+                with contextlib.suppress(OSError):  # another worker reaps at the same time
+                    residue.clear(folder, noted)
+                    removed.append(noted.attempt_id)
+        return tuple(removed)
+
+    def facts(self) -> dict[str, str | int | float | bool | None]:
+        return self.ground.facts()
+
+    def close(self) -> None:
+        """End the launcher process; pods that run are not touched."""
+        if self._ground is not None:
+            self._ground.launcher.close()
