@@ -1,0 +1,88 @@
+"""What became of a container that does not answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import docker
+from docker.errors import NotFound
+
+from ...models.errors import PodLost
+from .docker_engine import ENGINE_ERRORS
+
+
+def lost(connect: Callable[[], docker.APIClient], container: str, symptom: str) -> PodLost:
+    """The error for work in a container that broke off, with its cause as facts.
+
+    Args:
+        connect: gives a client; called again because the way to the engine may be what broke.
+        symptom: how it showed.
+    """
+    try:
+        state = connect().inspect_container(container)["State"]
+    except NotFound:
+        return PodLost(f"the container was removed: {symptom}", reason="removed", oom_killed=None)
+    except (*ENGINE_ERRORS, PodLost) as error:
+        return PodLost(
+            f"the Docker engine does not answer: {symptom}; then: {error}",
+            reason="engine",
+            oom_killed=None,
+        )
+    return from_state(state, symptom)
+
+
+def from_state(state: Mapping[str, Any], symptom: str) -> PodLost:
+    """The error for an inspected container's state. Pure."""
+    facts = {"oom_killed": bool(state["OOMKilled"]), "exit_code": state["ExitCode"]}
+    if state["Running"]:
+        return PodLost(
+            f"the container runs, but the call to it broke off: {symptom}", reason="engine", **facts
+        )
+    if state["OOMKilled"]:
+        return PodLost(
+            f"the container ended, and the kernel had killed in it for memory: {symptom}",
+            reason="oom_killed",
+            **facts,
+        )
+    return PodLost(
+        f"the container ended with exit code {state['ExitCode']}: {symptom}",
+        reason="exited",
+        **facts,
+    )
+
+
+def events(client: docker.APIClient, container: str, state: Mapping[str, Any]) -> list[str]:
+    """What the engine remembers of a container's present life, oldest first, by its own clock.
+
+    The engine keeps its last 256 events of all containers: without a `start` at the head, the
+    list is not complete.
+
+    Args:
+        state: the container's inspected state.
+    """
+    happened = client.events(  # type: ignore[call-overload]  # it takes parts of a second, too
+        since=_unix(state["StartedAt"]),
+        until=_unix(client.info()["SystemTime"]),
+        filters={"container": container, "event": ["start", "oom", "kill", "stop"]},
+        decode=True,
+    )
+    return [str(event["Action"]) for event in happened]
+
+
+def self_inflicted(happened: Sequence[str], known_oom_kills: int) -> bool:
+    """Whether a container that ended was ended by what ran in it. Pure.
+
+    Not if the engine was told to end it, nor if the kernel killed in it for memory once more than
+    is known of commands in it, nor where the engine does not remember.
+
+    Args:
+        happened: as `events` gives it.
+    """
+    remembered = "start" in happened
+    told = "kill" in happened or "stop" in happened
+    return remembered and not told and happened.count("oom") <= known_oom_kills
+
+
+def _unix(moment: str) -> str:
+    """The engine's date as the seconds that its `events` call wants."""
+    return f"{datetime.fromisoformat(moment).timestamp():.6f}"
