@@ -1,8 +1,8 @@
 """The kinds of pods on this node, each made when first asked for, and then swept once."""
 
+import threading
 import time
 from collections.abc import Mapping
-from functools import cache
 
 from ..models.errors import Refused
 from .pods.pod import Pods
@@ -16,12 +16,21 @@ class Runtimes:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        self.named = cache(self._swept)
+        self._lock = threading.Lock()
+        self._made: dict[str, Pods] = {}
 
-    def _swept(self, name: str) -> Pods:
-        pods = self._make(name)
-        pods.reap(now=time.time())
-        return pods
+    def named(self, name: str) -> Pods:
+        """The runtime of that name; safe from many threads.
+
+        Raises:
+            Refused: no such runtime, or it cannot be had on this node.
+        """
+        with self._lock:
+            if name not in self._made:
+                pods = self._make(name)
+                pods.reap(now=time.time())
+                self._made[name] = pods
+            return self._made[name]
 
     def _make(self, name: str) -> Pods:
         if name == "process":

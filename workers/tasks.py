@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -31,7 +32,18 @@ CLAIM_KEPT_S = 7 * 86_400
 log = logging.getLogger(__name__)
 
 
-@cache
+def once[T](make: Callable[[], T]) -> Callable[[], T]:
+    """Make a thing when first asked for, once, whichever thread of the pool asks."""
+    lock, made = threading.Lock(), cache(make)
+
+    def get() -> T:
+        with lock:
+            return made()
+
+    return get
+
+
+@once
 def this_node() -> Node:
     """This node, measured once."""
     return Node(
@@ -43,13 +55,13 @@ def this_node() -> Node:
     )
 
 
-@cache
+@once
 def runtimes() -> Runtimes:
     """The kinds of pods of this node."""
     return Runtimes(settings)
 
 
-@cache
+@once
 def home() -> redis.Redis:
     """The way home. One client; it keeps a pool of connections for the threads."""
     return redis.Redis.from_url(settings.broker, socket_timeout=15, health_check_interval=10)
