@@ -1,0 +1,140 @@
+"""Does the answer depend on the method? Each lift again, by two methods that assume other things.
+
+The randomisation test assumes nothing of rates or distributions; the logistic mixed model assumes a
+constant effect in logits and normal tasks. Where either disagrees with the primary contrast, in
+sign or in the decision at 5 %, the lift is "model-dependent" and the report must say so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..models.errors import SampleTooSmall
+from .cells import Cells
+from .cmh import Cmh, cmh
+from .contrasts import Contrast, contrast
+from .glmm import Glmm, PaLift, fit_glmm
+from .pairs import pairs
+from .permutation import DRAWS, permutation
+from .strata import Strata, strata_by_level
+
+ROUNDING = 1e-9  # a lift this near 0 has no sign
+
+
+@dataclass(frozen=True, slots=True)
+class Crosscheck:
+    """The other methods' answers, by band, against the lift over `vs`.
+
+    `agree` is True where permutation and mixed model share the primary's sign and its decision at
+    alpha. `glmm` is None where it has no finite fit; `refused` then says why, and the permutation
+    test alone decides `agree`. `sentences` say it in words, by band.
+    """
+
+    vs: str
+    permutation_p: Mapping[str, float]
+    cmh: Mapping[str, Cmh]
+    glmm: Glmm | None
+    agree: Mapping[str, bool]
+    sentences: Mapping[str, str]
+    refused: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One method's answer to whether a lift is there."""
+
+    method: str
+    est: float
+    p: float | None
+
+    def differs(self, other: "Answer", alpha: float) -> bool:
+        """True if the signs are opposite, or one finds at `alpha` what the other does not."""
+        opposite = min(self.est, other.est) < -ROUNDING and max(self.est, other.est) > ROUNDING
+        return opposite or self.finds(alpha) != other.finds(alpha)
+
+    def finds(self, alpha: float) -> bool:
+        """The decision; without a p-value nothing is found."""
+        return self.p is not None and self.p < alpha
+
+
+def crosscheck(
+    cells: Cells,
+    reference: str | None = None,
+    *,
+    alpha: float = 0.05,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Crosscheck:
+    """Check the same-task lift of every band over the reference.
+
+    Args:
+        cells: counts by task, entry and band, and perhaps more.
+        reference: the band that lifts are taken against; the first with trials by default.
+        draws, seed: of the randomisation test.
+    Raises:
+        DesignError: fractional rewards, no such reference, or cells without task, entry or band.
+        SampleTooSmall: no band shares a task and entry with the reference.
+    """
+    counts = cells.by("task", "entry", "band")
+    tables = {b: table for b, table in strata_by_level(counts).items() if table.run.any()}
+    floor = next(iter(tables), "") if reference is None else reference
+    counts.index("band", floor)
+    bands = [b for b in tables if b != floor and _meet(tables[b], tables[floor])]
+    if not bands:
+        raise SampleTooSmall(f"no band shares a task and entry with {floor}; nothing to check")
+    glmm, refused = _glmm(counts, floor)
+    tests = {b: pairs(counts, b, floor) for b in bands}
+    shuffled = {b: permutation(t, draws=draws, seed=seed) for b, t in tests.items()}
+    answers = {
+        b: _answers(
+            contrast(tables[b], tables[floor]), shuffled[b].est, shuffled[b].p, _lift(glmm, b)
+        )
+        for b in bands
+    }
+    return Crosscheck(
+        vs=floor,
+        permutation_p={b: found.p for b, found in shuffled.items()},
+        cmh={b: cmh(t) for b, t in tests.items()},
+        glmm=glmm,
+        agree={b: not _dissenters(a, alpha) for b, a in answers.items()},
+        sentences={b: _sentence(b, floor, a, alpha) for b, a in answers.items()},
+        refused=refused,
+    )
+
+
+def _meet(a: Strata, b: Strata) -> bool:
+    return bool((a.run & b.run).any())
+
+
+def _glmm(cells: Cells, floor: str) -> tuple[Glmm | None, str]:
+    try:
+        return fit_glmm(cells, reference=floor), ""
+    except SampleTooSmall as error:
+        return None, str(error)
+
+
+def _lift(glmm: Glmm | None, band: str) -> PaLift | None:
+    return None if glmm is None else glmm.pa_lift.get(band)
+
+
+def _answers(primary: Contrast, est: float, p: float, lift: PaLift | None) -> tuple[Answer, ...]:
+    """The primary's answer first, then the others'."""
+    found = [Answer("contrast", primary.est, primary.p_same), Answer("permutation", est, p)]
+    if lift is not None:
+        found.append(Answer("mixed model", lift.est, lift.p))
+    return tuple(found)
+
+
+def _dissenters(answers: tuple[Answer, ...], alpha: float) -> tuple[Answer, ...]:
+    primary, *others = answers
+    return tuple(other for other in others if other.differs(primary, alpha))
+
+
+def _sentence(band: str, floor: str, answers: tuple[Answer, ...], alpha: float) -> str:
+    told = "; ".join(
+        f"{a.method} {100 * a.est:+.1f} points, p {'unknown' if a.p is None else f'{a.p:.2g}'}"
+        for a in answers
+    )
+    if dissent := _dissenters(answers, alpha):
+        names = " and ".join(a.method for a in dissent)
+        return f"{band} over {floor} is model-dependent: {names} disagrees ({told})."
+    return f"{band} over {floor}: the methods agree ({told})."
