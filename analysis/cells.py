@@ -138,6 +138,10 @@ class Cells:
             kept &= codes[name] >= 0
         return _kept(kept, levels, codes, self._columns())
 
+    def where(self, kept: Bools) -> "Cells":
+        """The cells for which `kept` is true; shape (C,)."""
+        return _kept(kept, self.levels, self.codes, self._columns())
+
     def excluded(self) -> "Cells":
         """The same trials without infra errors: they leave n; cells of nothing else vanish."""
         survivors = self.n - self.infra
