@@ -87,8 +87,11 @@ class CgroupV1:
                 if setting.essential:
                     reason = f"the kernel refuses {setting.file} = {setting.value}: {problem}"
                     raise StartFailed(reason) from problem
-        if limits.oom_scope == "pod":
+        try:
             self._oom_event = self._subscribe()
+        except OSError as problem:
+            if limits.oom_scope == "pod":
+                raise StartFailed(f"the kernel tells nobody of its OOMs: {problem}") from problem
         return effective(self._folders, limits)
 
     def look(self) -> Reading:

@@ -27,6 +27,7 @@ CAPABILITIES = (
     *("net_bind_service", "sys_chroot", "setfcap"),
 )
 BOUNDING_SET = ",".join(("-all", *(f"+{name}" for name in CAPABILITIES)))
+NEEDED = ("LD_LIBRARY_PATH",)  # of our environment, by some builds of Python to start at all
 DEATH_TIMEOUT_S = 10.0
 FIRST_ID, IDS = 1_900_000_000, 65_536  # above what systemd gives to containers, below 2**31
 
@@ -50,10 +51,14 @@ def id_map(euid: int, egid: int, uid_map: str) -> tuple[int, int, int]:
 
 
 class Enclosure:
-    """The namespaces of one pod. They live until `kill`, or until this worker dies."""
+    """The namespaces of one pod. They live until `kill`, or until this worker dies.
 
-    def __init__(self, lifeline: socket.socket, pid: int, *, network: bool) -> None:
+    `network` says that the host's is shared, `users` that there are more ids inside than root.
+    """
+
+    def __init__(self, lifeline: socket.socket, pid: int, *, network: bool, users: bool) -> None:
         self.pid = pid
+        self._users = users
         self._lifeline = lifeline
         self._pidfd = os.pidfd_open(pid)
         self._network = network
@@ -66,7 +71,15 @@ class Enclosure:
             user: (uid, gid) inside, None for root.
             cwd: an absolute path inside, None for PID 1's own.
         """
-        spaces = ("--user", "--mount", "--ipc", "--pid", *(() if self._network else ("--net",)))
+        spaces: tuple[str, ...] = (
+            "--user",
+            "--mount",
+            "--ipc",
+            "--pid",
+            *(() if self._network else ("--net",)),
+        )
+        if not self._users:  # there is one user, whom we are already
+            spaces += ("--preserve-credentials",)
         drop: tuple[str, ...] = (
             "--bounding-set",
             BOUNDING_SET,
@@ -132,7 +145,7 @@ class Launcher:
             self._send(json.dumps(request).encode(), theirs)
         try:
             pid = _await_ready(ours, time.monotonic() + timeout_s)
-            return Enclosure(ours, pid, network=request["network"])
+            return Enclosure(ours, pid, network=request["network"], users=request["ids"][2] > 1)
         except (StartFailed, OSError) as problem:
             ours.close()
             raise StartFailed(f"no enclosure for the pod: {problem}") from problem
@@ -165,7 +178,7 @@ class Launcher:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
-                    env={},
+                    env={name: os.environ[name] for name in NEEDED if name in os.environ},
                     cwd="/",
                 )
             self._owner = os.getpid()
@@ -189,7 +202,7 @@ def _await_ready(lifeline: socket.socket, deadline: float) -> int:
             raise StartFailed("PID 1 was not ready in time") from None
         said += heard
         if not heard or b"error " in said:
-            raise StartFailed(said.decode(errors="replace").strip() or "PID 1 died")
+            raise StartFailed(said.decode(errors="replace").strip() or "its launcher died without a word")
     lifeline.settimeout(None)
     lines = said.decode().splitlines()
     return next(int(line.removeprefix("pid ")) for line in lines if line.startswith("pid "))

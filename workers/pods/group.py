@@ -53,7 +53,7 @@ class Group(Protocol):
         ...
 
     def oom_event(self) -> int | None:
-        """A descriptor that turns readable at an OOM kill, where the kernel has one."""
+        """An eventfd that turns readable at an OOM, where the kernel has one and it is needed."""
         ...
 
     def members(self) -> tuple[int, ...]:

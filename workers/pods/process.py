@@ -260,7 +260,12 @@ class ProcessPod:
         return (None, None) if text is None else network_bytes(text)
 
     def _end_after_oom(self) -> None:
-        """The kernel tells of an OOM before it kills; killing first would hide its count."""
+        """End a pod whose scope says so.
+
+        The kernel tells of an OOM before it kills; killing first would hide its count.
+        """
+        if self.order.limits.oom_scope != "pod":
+            return
         deadline = time.monotonic() + OOM_COUNT_TIMEOUT_S
         while self._group is not None and self._lost is None and time.monotonic() < deadline:
             if self._group.look().oom_kills:
@@ -312,7 +317,8 @@ class ProcessPods:
                 f"({self.ground.unenclosed_because}); {REMEDY}"
             )
         if not self.ground.enclosed and order.network == "none":
-            return f"there are no network namespaces here; {REMEDY}"
+            why = self.ground.unenclosed_because
+            return f"there are no network namespaces here ({why}); {REMEDY}"
         return None
 
     def prepare(self, order: PodOrder) -> str:

@@ -18,11 +18,7 @@ COPIED = (
     *("services", "protocols", "mime.types", "localtime", "os-release", "debian_version"),
 )
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-OWN = (
-    *("app", "logs/agent", "logs/verifier", "logs/artifacts", "tests", "solution", "tmp", "root"),
-    *("home", "opt", "srv", "mnt", "run", "proc", "dev/pts", "dev/shm", "etc", TOOLS[1:]),
-    *("var/tmp", "var/log", "var/lib", "var/cache"),
-)
+OWN = ("tmp", "root", "home", "run", "etc", "proc", "dev/pts", "dev/shm", "var/tmp", TOOLS[1:])
 STICKY = ("tmp", "var/tmp")  # mode 1777
 
 USERS = """root:x:0:0:root:/root:/bin/sh

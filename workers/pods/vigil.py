@@ -34,7 +34,7 @@ class Vigil:
         look: one reading of the pod's group.
         storage_bytes: measures the pod's own files.
         storage_ceiling_bytes: None watches no storage.
-        oom_event: readable at an OOM kill that must end the whole pod; None where there is none.
+        oom_event: an eventfd, readable when the kernel is about to kill for memory; or None.
         on_storage, on_oom: what is done then, in the watcher's thread.
     """
 
@@ -113,6 +113,7 @@ class Vigil:
                 pause_s = FIRST_LOOK_S
             if self._oom_event in ready and self._oom_event is not None:
                 os.eventfd_read(self._oom_event)
+                self.note(self._look())  # the peak that a sample every so often would miss
                 self._on_oom()
             self.note(self._look())
             if self._ceiling_bytes is not None and time.monotonic() >= self._storage_due_s:
