@@ -202,7 +202,9 @@ def _await_ready(lifeline: socket.socket, deadline: float) -> int:
             raise StartFailed("PID 1 was not ready in time") from None
         said += heard
         if not heard or b"error " in said:
-            raise StartFailed(said.decode(errors="replace").strip() or "its launcher died without a word")
+            raise StartFailed(
+                said.decode(errors="replace").strip() or "its launcher died without a word"
+            )
     lifeline.settimeout(None)
     lines = said.decode().splitlines()
     return next(int(line.removeprefix("pid ")) for line in lines if line.startswith("pid "))
