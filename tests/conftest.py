@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -96,8 +97,13 @@ def make_record() -> Callable[..., AttemptRecord]:
     return make
 
 
-def missing(what: str) -> None:
-    """Skip at home, fail in CI: a service that the suite needs is not here."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{what} is missing, and CI must not skip what needs it")
-    pytest.skip(f"{what} is missing here")
+@pytest.fixture(scope="session")
+def missing() -> Callable[[str], NoReturn]:
+    """Skip at home, fail in CI: call it with the service that the suite needs and is not here."""
+
+    def skip_or_fail(what: str) -> NoReturn:
+        if os.environ.get("CI"):
+            pytest.fail(f"{what} is missing, and CI must not skip what needs it")
+        pytest.skip(f"{what} is missing here")
+
+    return skip_or_fail
