@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -98,12 +99,13 @@ def make_record() -> Callable[..., AttemptRecord]:
 
 
 @pytest.fixture(scope="session")
+@pytest.fixture(scope="session")
 def missing() -> Callable[[str], NoReturn]:
-    """Skip at home, fail in CI: call it with the service that the suite needs and is not here."""
+    """Skip at home, fail in CI: a service that the suite needs is not here."""
 
-    def skip_or_fail(what: str) -> NoReturn:
+    def tell(what: str) -> NoReturn:
         if os.environ.get("CI"):
             pytest.fail(f"{what} is missing, and CI must not skip what needs it")
         pytest.skip(f"{what} is missing here")
 
-    return skip_or_fail
+    return tell
