@@ -99,7 +99,6 @@ def make_record() -> Callable[..., AttemptRecord]:
 
 
 @pytest.fixture(scope="session")
-@pytest.fixture(scope="session")
 def missing() -> Callable[[str], NoReturn]:
     """Skip at home, fail in CI: a service that the suite needs is not here."""
 
