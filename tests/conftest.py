@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
-from typing import NoReturn
 
 import pytest
 from hypothesis import settings
