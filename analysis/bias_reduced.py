@@ -2,9 +2,9 @@
 
 Let `Q_g` be the rows of `[X~ R, S N_s^(-1/2)]` of the trials of cluster g, where `R R'` is the
 bread and S the stratum indicators. Then `H_gg = Q_g Q_g'`, and since
-`(I - QQ')^(-1/2) Q = Q U (1 - L)^(-1/2) U'` with `Q'Q = U L U'`, everything happens in the small
-space of `Q_g'Q_g`, whatever the number of trials. Strata that lie in one cluster as a whole have
-no part in it, because residuals and X~ sum to 0 within them.
+`(I - QQ')^(-1/2) Q = Q (I - W)^(-1/2)` with `W = Q'Q`, everything happens in the small space of W,
+whatever the number of trials. W is diagonal but for the p rows of X~. Strata that lie in one
+cluster as a whole have no part in it, because residuals and X~ sum to 0 within them.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ import numpy as np
 
 from .arrays import Bools, Floats, Ints
 from .fit import Fit
+from .grouping import compact
+from .inverse_root import inverse_root_times
 
 SATURATED = 1e-10
 
@@ -27,15 +29,30 @@ class BiasReduced:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cluster:
-    """One cluster in the small space of r = p + (split strata) dimensions.
+    """A cluster's W and Q'e, split at its p dense rows; s split strata.
 
     Args:
-        inner: Q'Q, shape (r, r). residual: Q'e, shape (r,). strata: of the last r - p dimensions.
+        head: shape (p, p). side: (p, s). diagonal: (s,). residual: (p + s,). strata: (s,).
     """
 
-    inner: Floats
+    head: Floats
+    side: Floats
+    diagonal: Floats
     residual: Floats
     strata: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Adjusted:
+    """Of one cluster, with J = (I - W)^(-1/2) and E the first p directions.
+
+    Args:
+        score: E'J Q'e, shape (p,). shared: J W E, shape (p + s, p). own: E'W J^2 E, shape (p, p).
+    """
+
+    score: Floats
+    shared: Floats
+    own: Floats
 
 
 def bias_reduced(fit: Fit, member: Ints, count: int) -> BiasReduced:
@@ -52,16 +69,12 @@ def bias_reduced(fit: Fit, member: Ints, count: int) -> BiasReduced:
     shared = np.zeros((count, p, p + fit.design.stratum_n.size))
     for g in range(count):
         cluster = _cluster(fit, member == g, root)
-        values, vectors = np.linalg.eigh(cluster.inner)
-        # A direction with leverage 1 leaves no residual: it is left out, as a pseudo-inverse does.
-        free = np.where(values < 1.0 - SATURATED, 1.0 - values, np.inf)
-        here = root @ vectors[:p]
-        scores[g] = vectors[:p] @ ((vectors.T @ cluster.residual) / np.sqrt(free))
-        own[g] = (here**2) @ (values / free)
-        leverage = (here * (values / np.sqrt(free))) @ vectors.T
-        shared[g][:, :p] = leverage[:, :p]
-        shared[g][:, p + cluster.strata] = leverage[:, p:]
-    # u_g = R^-T (adjusted part), so the bread on both sides leaves R alone.
+        adjusted = _adjusted(cluster)
+        scores[g] = adjusted.score
+        own[g] = np.einsum("ji,ik,jk->j", root, adjusted.own, root)
+        shared[g][:, :p] = root @ adjusted.shared[:p].T
+        shared[g][:, p + cluster.strata] = root @ adjusted.shared[p:].T
+    # A score in the space of W is R' times one of the effects, so one R of the bread is left.
     covariance = root @ (scores.T @ scores) @ root.T
     return BiasReduced(covariance, _satterthwaite(own, shared))
 
@@ -70,22 +83,47 @@ def _cluster(fit: Fit, here: Bools, root: Floats) -> _Cluster:
     design = fit.design
     z, n = design.centred[:, here], design.cells.n[here].astype(np.float64)
     weighted = n * fit.residual[here]
-    present, local = np.unique(design.stratum[here], return_inverse=True)
-    local = local.reshape(-1)
+    local, size = compact(design.stratum[here])
+    present = np.flatnonzero(np.bincount(design.stratum[here]))
     inside = np.bincount(local, weights=n)
     split = inside < design.stratum_n[present]
     scale = 1.0 / np.sqrt(design.stratum_n[present[split]])
-    size = present.size
     sums = np.array([np.bincount(local, weights=row * n, minlength=size)[split] for row in z])
-    cross = root.T @ sums.reshape(len(z), -1) * scale
-    diagonal = np.diag(inside[split] * scale**2)
-    own = root.T @ ((z * n) @ z.T) @ root
     left = np.bincount(local, weights=weighted, minlength=size)[split] * scale
     return _Cluster(
-        np.block([[own, cross], [cross.T, diagonal]]),
+        root.T @ ((z * n) @ z.T) @ root,
+        root.T @ sums * scale,
+        inside[split] * scale**2,
         np.concatenate([root.T @ (z @ weighted), left]),
         present[split],
     )
+
+
+def _adjusted(cluster: _Cluster) -> _Adjusted:
+    p = cluster.head.shape[0]
+    dense = np.vstack([cluster.head, cluster.side.T])
+    if cluster.diagonal.size == 0:
+        return _by_eigenvalues(cluster, dense)
+    right = np.column_stack([dense, cluster.residual])
+    solved = inverse_root_times(cluster.head, cluster.side, cluster.diagonal, right)
+    if solved is None:
+        return _by_eigenvalues(cluster, dense)
+    # E'W(I - W)^-1 E is the inverse of the Schur complement of the diagonal, less I.
+    complement = (
+        np.eye(p) - cluster.head - (cluster.side / (1.0 - cluster.diagonal)) @ cluster.side.T
+    )
+    return _Adjusted(solved[:p, p], solved[:, :p], np.linalg.inv(complement) - np.eye(p))
+
+
+def _by_eigenvalues(cluster: _Cluster, dense: Floats) -> _Adjusted:
+    """The same for any W; a direction with leverage 1 is left out, as a pseudo-inverse does."""
+    p = cluster.head.shape[0]
+    whole = np.block([[cluster.head, cluster.side], [cluster.side.T, np.diag(cluster.diagonal)]])
+    values, vectors = np.linalg.eigh(whole)
+    free = np.where(values < 1.0 - SATURATED, 1.0 - values, np.inf)
+    root = (vectors / np.sqrt(free)) @ vectors.T
+    own = (vectors[:p] * (values / free)) @ vectors[:p].T
+    return _Adjusted((root @ cluster.residual)[:p], root @ dense, own)
 
 
 def _satterthwaite(own: Floats, shared: Floats) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..models.errors import DesignError, SampleTooSmall
 from .arrays import AnyArray, Bools, Floats, Ints
-from .grouping import encode, group_sums, mixed_radix
+from .grouping import compact, encode, group_sums, mixed_radix
 
 STRATUM = ("task", "entry")
 ROUNDING = 1e-13
@@ -169,8 +169,7 @@ class Cells:
         self.require(*names)
         sizes = [len(self.levels[name]) for name in names]
         key, _ = mixed_radix([self.codes[name] for name in names], sizes, self.n.size)
-        groups, member = np.unique(key, return_inverse=True)
-        return member.reshape(-1), groups.size
+        return compact(key)
 
     def rate(self) -> Floats:
         """Mean reward per cell as a fraction, infra errors counted as failures; shape (C,)."""

@@ -9,6 +9,7 @@ from ..models.errors import SampleTooSmall
 from .arrays import Floats, Ints
 from .bias_reduced import bias_reduced
 from .fit import Fit
+from .grouping import compact
 
 type Correction = Literal["CR0", "CR1", "CR2"]
 
@@ -40,11 +41,9 @@ def clustered(fit: Fit, cluster: Ints, correction: Correction | None = None) -> 
     Source: Cameron & Miller (2015), J Human Resources 50:317-372; Pustejovsky & Tipton (2018),
         J Bus Econ Stat 36:672-683 (CR2); as R's sandwich::vcovCL and clubSandwich::vcovCR.
     """
-    groups, member = np.unique(cluster, return_inverse=True)
-    count = groups.size
+    member, count = compact(cluster)
     if count < 2:
         raise SampleTooSmall("all trials share one cluster; errors between clusters need two")
-    member = member.reshape(-1)
     if correction == "CR2" or (correction is None and count < ENOUGH_CLUSTERS):
         reduced = bias_reduced(fit, member, count)
         return Clustered(reduced.covariance, reduced.df, count)

@@ -8,6 +8,7 @@ from .absorbed import Design, weighted_gram
 from .arrays import Floats
 
 FULL_LEVERAGE = 1e-9
+ROUNDING = 1e-12  # fractions; what an all-passed cell may show by rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +47,9 @@ def fit(design: Design) -> Fit:
     stratum_mean = np.bincount(design.stratum, weights=n * mean) / design.stratum_n
     effects: Floats = bread @ (z @ (n * mean))
     residual: Floats = mean - stratum_mean[design.stratum] - effects @ z
+    residual[np.abs(residual) < ROUNDING] = 0.0
     spread = cells.reward_sumsq / n - mean * mean
+    spread[spread < ROUNDING] = 0.0
     leverage = np.einsum("pc,pc->c", bread @ z, z) + 1.0 / design.stratum_n[design.stratum]
     noise = _trial_noise(spread + residual * residual, leverage)
     meat = weighted_gram(z, n * noise)
@@ -60,4 +63,4 @@ def _trial_noise(squares: Floats, leverage: Floats) -> Floats:
     noise = np.divide(squares, free, out=np.zeros(squares.shape), where=~alone)
     if alone.any() and not alone.all():
         noise[alone] = noise[~alone].mean()
-    return np.maximum(noise, 0.0)
+    return noise

@@ -9,7 +9,7 @@ class Flag(StrEnum):
     ALIASED = "aliased"
     """Its levels cannot be told apart from other factors' or from the strata."""
     ASSIGNMENT_LEVEL = "assignment level"
-    """Set per wave, not per trial: tested between waves."""
+    """Constant within waves although not declared so: tested between waves."""
     ASSOCIATION = "association"
     """Observed, not assigned: what goes along with it, not what it does."""
     CONFOUNDED = "confounded"

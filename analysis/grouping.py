@@ -51,6 +51,17 @@ def mixed_radix(codes: Sequence[Ints], sizes: Sequence[int], rows: int) -> tuple
     return key, slots
 
 
+def compact(codes: Ints) -> tuple[Ints, int]:
+    """The same groups numbered 0.. without gaps, in order, and how many there are."""
+    if codes.size == 0:
+        return codes, 0
+    if codes.max() >= DENSE_SLOTS + DENSE_SLOTS_PER_ROW * codes.size:
+        groups, member = np.unique(codes, return_inverse=True)
+        return member.reshape(-1), groups.size
+    rank = np.cumsum(np.bincount(codes) > 0) - 1
+    return rank[codes], int(rank[-1]) + 1
+
+
 def group_sums(key: Ints, slots: int, columns: Sequence[AnyArray]) -> tuple[Ints, list[Floats]]:
     """The group indices that occur, ascending, and each column's sum within them."""
     if slots > DENSE_SLOTS + DENSE_SLOTS_PER_ROW * key.size:

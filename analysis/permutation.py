@@ -10,6 +10,7 @@ from scipy import special
 
 from ..models.errors import DesignError
 from .arrays import Floats, Ints
+from .grouping import compact
 from .pairs import Pairs
 
 DRAWS = 9_999
@@ -90,8 +91,8 @@ def permutation(found: Pairs, *, draws: int = DRAWS, seed: int = 0) -> Permutati
 
 def _weights(task: Ints) -> Floats:
     """Each stratum's weight in a mean over entries, then over tasks."""
-    _, member, entries = np.unique(task, return_inverse=True, return_counts=True)
-    return 1.0 / (entries.size * entries[member.reshape(-1)])
+    member, tasks = compact(task)
+    return 1.0 / (tasks * np.bincount(member)[member])
 
 
 def _hypergeometric(n_a: int, n_b: int, hits: int) -> Floats:
