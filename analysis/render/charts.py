@@ -1,0 +1,213 @@
+"""Charts as Vega-Lite, drawn with Altair; colours are CSS variables, so that one drawing fits light
+and dark pages."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+type Spec = dict[str, Any]
+type Rows = Sequence[Mapping[str, Any]]
+
+INK, MUTED, LINE, ACCENT, BAD = (
+    f"var(--{name})" for name in ("ink", "muted", "line", "accent", "bad")
+)
+SERIES = tuple(f"var(--c{k})" for k in range(1, 9))
+HEAT = tuple(f"var(--h{k})" for k in range(6))
+HEAT_STEPS = (0.001, 0.25, 0.5, 0.75, 0.999)
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+HEIGHT, ROW = 250, 26
+
+
+def score_chart(rows: Rows, order: Sequence[str]) -> Spec:
+    """Score by band: strict with both intervals, without infra errors, and the bounds.
+
+    Args:
+        rows: band, n; in percent strict, excluded, lo and hi (the bounds), same_lo, same_hi,
+            new_lo, new_hi; and in words same, new.
+        order: names of the bands, tightest first.
+    """
+    base = alt.Chart(_data(rows)).encode(x=_bands(order))
+    tooltip = [
+        alt.Tooltip("band:N", title="band"),
+        alt.Tooltip("strict:Q", title="score %", format=".1f"),
+        alt.Tooltip("excluded:Q", title="without infra errors %", format=".1f"),
+        alt.Tooltip("same:N", title="95 % on the same tasks"),
+        alt.Tooltip("new:N", title="95 % on new tasks"),
+        alt.Tooltip("n:Q", title="trials"),
+    ]
+    layers = [
+        base.mark_area(color=ACCENT, opacity=0.12).encode(y=_percent("lo", "score, %"), y2="hi:Q"),
+        base.mark_rule(color=ACCENT, strokeWidth=1.25, opacity=0.7).encode(
+            y="new_lo:Q", y2="new_hi:Q"
+        ),
+        base.mark_rule(color=ACCENT, strokeWidth=4, opacity=0.55).encode(
+            y="same_lo:Q", y2="same_hi:Q"
+        ),
+        base.mark_line(color=MUTED, strokeDash=[4, 4], strokeWidth=1.5).encode(y="excluded:Q"),
+        base.mark_line(color=ACCENT, strokeWidth=2.5).encode(y="strict:Q"),
+        base.mark_point(color=ACCENT, filled=True, size=70, opacity=1).encode(
+            y="strict:Q", tooltip=tooltip
+        ),
+    ]
+    return _finished(alt.layer(*layers).properties(height=HEIGHT))
+
+
+def rate_chart(rows: Rows, order: Sequence[str]) -> Spec:
+    """Infra error rate by band with its Wilson interval.
+
+    Args:
+        rows: band, rate, lo, hi in percent; infra_errors, n.
+    """
+    base = alt.Chart(_data(rows)).encode(x=_bands(order))
+    tooltip = [
+        alt.Tooltip("band:N", title="band"),
+        alt.Tooltip("rate:Q", title="infra errors %", format=".1f"),
+        alt.Tooltip("infra_errors:Q", title="infra errors"),
+        alt.Tooltip("n:Q", title="trials"),
+    ]
+    layers = [
+        base.mark_rule(color=BAD, strokeWidth=4, opacity=0.45).encode(
+            y=_percent("lo", "infra errors, %"), y2="hi:Q"
+        ),
+        base.mark_line(color=BAD, strokeWidth=2.5).encode(y="rate:Q"),
+        base.mark_point(color=BAD, filled=True, size=70, opacity=1).encode(
+            y="rate:Q", tooltip=tooltip
+        ),
+    ]
+    return _finished(alt.layer(*layers).properties(height=HEIGHT))
+
+
+def entries_chart(rows: Rows, order: Sequence[str], entries: Sequence[str]) -> Spec:
+    """Strict score by band, one line per entry.
+
+    Args:
+        rows: band, entry, score in percent, n.
+    """
+    colour = alt.Color(
+        "entry:N",
+        sort=list(entries),
+        scale=alt.Scale(domain=list(entries), range=_colours(len(entries))),
+        legend=alt.Legend(title=None, orient="bottom", columns=4, labelLimit=260),
+    )
+    base = alt.Chart(_data(rows)).encode(
+        x=_bands(order),
+        y=_percent("score", "score, %"),
+        color=colour,
+        tooltip=[
+            alt.Tooltip("entry:N", title="entry"),
+            alt.Tooltip("band:N", title="band"),
+            alt.Tooltip("score:Q", title="score %", format=".1f"),
+            alt.Tooltip("n:Q", title="trials"),
+        ],
+    )
+    lines = base.mark_line(strokeWidth=2.25)
+    marks = base.mark_point(filled=True, size=55, opacity=1)
+    return _finished(alt.layer(lines, marks).properties(height=HEIGHT))
+
+
+def causes_chart(rows: Rows, order: Sequence[str], words: Sequence[str]) -> Spec:
+    """Infra errors stacked by cause, as a share of the band's trials.
+
+    Args:
+        rows: band, cause (as shown), share in percent, count, place (of the cause in the stack).
+        words: the causes that occur, in order.
+    """
+    chart = (
+        alt.Chart(_data(rows))
+        .mark_bar(cornerRadiusEnd=2, size=34)
+        .encode(
+            x=_bands(order),
+            y=_percent("share", "of the band's trials, %", stack="zero"),
+            color=alt.Color(
+                "cause:N",
+                sort=list(words),
+                scale=alt.Scale(domain=list(words), range=_colours(len(words))),
+                legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=260),
+            ),
+            order=alt.Order("place:Q"),
+            tooltip=[
+                alt.Tooltip("band:N", title="band"),
+                alt.Tooltip("cause:N", title="cause"),
+                alt.Tooltip("count:Q", title="trials"),
+                alt.Tooltip("share:Q", title="of trials %", format=".1f"),
+            ],
+        )
+    )
+    return _finished(chart.properties(height=HEIGHT))
+
+
+def heat_chart(rows: Rows, order: Sequence[str], tasks: Sequence[str]) -> Spec:
+    """Task by band: the share that passed, with the count written in.
+
+    Args:
+        rows: task, band, score in 0..1, label, passed, infra_errors, n.
+    """
+    steps = alt.Scale(type="threshold", domain=list(HEAT_STEPS), range=list(HEAT))
+    base = alt.Chart(_data(rows)).encode(
+        x=_bands(order, orient="top"),
+        y=alt.Y("task:N", sort=list(tasks), title=None, axis=alt.Axis(labelLimit=220, grid=False)),
+        tooltip=[
+            alt.Tooltip("task:N", title="task"),
+            alt.Tooltip("band:N", title="band"),
+            alt.Tooltip("passed:Q", title="passed"),
+            alt.Tooltip("infra_errors:Q", title="infra errors"),
+            alt.Tooltip("n:Q", title="trials"),
+        ],
+    )
+    tiles = base.mark_rect(stroke="var(--paper)", strokeWidth=2, cornerRadius=3).encode(
+        color=alt.Color("score:Q", scale=steps, legend=None)
+    )
+    words = base.mark_text(fontSize=11).encode(
+        text="label:N",
+        color=alt.condition("datum.score >= 0.75", alt.value("var(--on-heat)"), alt.value(INK)),
+    )
+    return _finished(alt.layer(tiles, words).properties(height=ROW * max(len(tasks), 1)))
+
+
+def _finished(chart: Any) -> Spec:
+    return dict(chart.properties(width="container").configure(**THEME).to_dict())
+
+
+def _data(rows: Rows) -> alt.InlineData:
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def _bands(order: Sequence[str], **axis: Any) -> alt.X:
+    look = alt.Axis(labelAngle=0, labelOverlap=True, grid=False, **axis)
+    return alt.X("band:O", sort=list(order), title=None, axis=look)
+
+
+def _percent(field: str, title: str, **more: Any) -> alt.Y:
+    return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=True, nice=True), **more)
+
+
+def _colours(count: int) -> list[str]:
+    """Colours of the first series; beyond those all are muted, told apart by their tooltips."""
+    return [SERIES[k] if k < len(SERIES) else MUTED for k in range(count)]
+
+
+THEME: dict[str, Any] = {
+    "background": "transparent",
+    "font": FONT,
+    "padding": 4,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": MUTED,
+        "titleColor": MUTED,
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "domainColor": LINE,
+        "tickColor": LINE,
+        "gridColor": LINE,
+        "labelPadding": 6,
+        "titlePadding": 10,
+    },
+    "legend": {
+        "labelColor": INK,
+        "titleColor": MUTED,
+        "labelFontSize": 12,
+        "symbolStrokeWidth": 2.5,
+    },
+}
