@@ -6,14 +6,16 @@
 No pod, no queue: a cgroup made by hand, one process in it, the counters of the kernel. Policies,
 not models. Needs a memory cgroup it may write to (root, or a delegated scope: `systemd-run --user
 --scope -p Delegate=yes python ...`). Ends with status 1 if a cell differs from what the task.toml
-of its task declares (`heavy_passes_from`; everything else passes everywhere).
+of its task declares (`heavy_passes_from`).
 """
 
 import argparse
+import errno
 import os
 import shutil
 import sys
 import tempfile
+import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +26,9 @@ from infranoise.bundled.materialise import materialise
 
 MIB = 1 << 20
 BANDS = {"1x": 1.0, "1.5x": 1.5, "2x": 2.0, "3x": 3.0, "5x": 5.0, "uncapped": float("inf")}
-KILLED, PASSED, FAILED, JUDGE_KILLED = "K", "P", "F", "V"
+KILLED, PASSED, RECOVERED, FAILED, JUDGE_KILLED = "K", "P", "R", "F", "V"
+SOLVED = {PASSED, RECOVERED}
+WHEN_HEAVY_DIES = {"lean": PASSED, "heavy": KILLED, "adaptive": RECOVERED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,19 @@ def leaf(parent: Path, kind: Kind, limit_bytes: float) -> Iterator[Path]:
                     (group / name).write_text(str(int(limit_bytes)))
         yield group
     finally:
-        group.rmdir()
+        remove(group)
+
+
+def remove(group: Path, tries: int = 50) -> None:
+    """The kernel may still be tearing down the last process for a moment."""
+    for _ in range(tries):
+        try:
+            return group.rmdir()
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            time.sleep(0.02)
+    sys.exit(f"{group} stays busy; a process of a policy lives on in it")
 
 
 def kills(group: Path, kind: Kind) -> int:
@@ -113,8 +129,8 @@ def execute(group: Path, argv: list[str], root: Path, log: Path) -> tuple[int, f
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.chdir(root / "app")
-        path = f"{Path(sys.executable).resolve().parent}:/usr/bin:/bin"
-        os.execve(argv[0], argv, {"PATH": path, "INFRANOISE_ROOT": str(root)})
+        environment = {"PATH": os.environ["PATH"], "INFRANOISE_ROOT": str(root)}
+        os.execve(argv[0], argv, environment)
     _, status, usage = os.wait4(child, 0)
     return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
 
@@ -148,27 +164,28 @@ def attempt(task: Path, policy: str, ceiling_mib: float) -> Run:
 
 def verdict(agent_kills: int, verifier_kills: int, reward: float) -> str:
     if reward == 1.0:
-        return PASSED
+        return RECOVERED if agent_kills else PASSED
     if verifier_kills:
         return JUDGE_KILLED
     return KILLED if agent_kills else FAILED
 
 
 def least_ceiling_mib(task: Path, policy: str, step_mib: float = 0.25) -> float:
-    """Least ceiling under which nothing is killed and the reward is 1, to one step, by bisection."""
+    """Least ceiling for a reward of 1, to one step, by bisection; 512 where there is none."""
     low, high = 2.0, 512.0
     while high - low > step_mib:
         middle = (low + high) / 2
-        passed = attempt(task, policy, middle).letter == PASSED
+        passed = attempt(task, policy, middle).letter in SOLVED
         low, high = (low, middle) if passed else (middle, high)
     return high
 
 
-def declared(spec: dict[str, dict[str, str]], policy: str, band: str) -> str:
-    """The letter that a task.toml promises."""
-    first = spec["metadata"].get("heavy_passes_from", "1x")
-    killed = policy == "heavy" and BANDS[band] < BANDS[first]
-    return KILLED if killed else PASSED
+def declared(metadata: dict[str, str], policy: str, band: str) -> str:
+    """The letter that a task.toml promises, or "" where it promises nothing."""
+    if "heavy_passes_from" not in metadata or policy not in WHEN_HEAVY_DIES:
+        return ""
+    dies = BANDS[band] < BANDS[metadata["heavy_passes_from"]]
+    return WHEN_HEAVY_DIES[policy] if dies else PASSED
 
 
 def row(task: Path, policy: str, needs: bool) -> tuple[str, list[str], list[str]]:
@@ -183,7 +200,7 @@ def row(task: Path, policy: str, needs: bool) -> tuple[str, list[str], list[str]
         f"{task.name:14}{policy:9}{memory_mib:5}{free.agent_s:8.2f}{free.verifier_s:8.2f}"
         f"{free.agent_peak_mib:8.1f}{need:>8}   " + "".join(f"{x:^9}" for x in letters)
     )
-    return line, letters, [declared(spec, policy, band) for band in BANDS]
+    return line, letters, [declared(spec["metadata"], policy, band) for band in BANDS]
 
 
 def curve(benchmark: str, policies: list[str], needs: bool, cache_dir: Path) -> int:
@@ -199,11 +216,12 @@ def curve(benchmark: str, policies: list[str], needs: bool, cache_dir: Path) -> 
         for task in tasks:
             line, letters, promised = row(task, policy, needs)
             print(line, flush=True)
-            passed = [count + (x == PASSED) for count, x in zip(passed, letters, strict=True)]
-            wrong += sum(x != y for x, y in zip(letters, promised, strict=True))
+            passed = [count + (x in SOLVED) for count, x in zip(passed, letters, strict=True)]
+            wrong += sum(bool(y) and x != y for x, y in zip(letters, promised, strict=True))
         label = f"{policy} (a policy, not a model) solves, of {len(tasks)}"
         print(f"{label:<{60 if needs else 52}}   " + "".join(f"{n:^9}" for n in passed) + "\n")
-    print(f"K killed, P passed, F failed, V verifier killed; cells not as declared: {wrong}")
+    print("K killed, P passed, R passed after a kill, F failed, V verifier killed")
+    print(f"cells that are not as declared: {wrong}")
     return wrong
 
 
@@ -212,7 +230,10 @@ def main() -> int:
     parser.add_argument("--benchmark", default="headroom")
     parser.add_argument("--policies", default="lean,heavy,adaptive")
     parser.add_argument("--needs", action="store_true", help="bisect the least ceiling (slower)")
+    parser.add_argument("--python", type=Path, help="folder of the python3 that runs the policies")
     arguments = parser.parse_args()
+    first = arguments.python or Path(sys.executable).resolve().parent
+    os.environ["PATH"] = f"{first}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as cache:
         policies = arguments.policies.split(",")
         return int(curve(arguments.benchmark, policies, arguments.needs, Path(cache)) > 0)

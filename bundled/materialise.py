@@ -26,7 +26,7 @@ NO_BYTECODE = shutil.ignore_patterns("__pycache__")
 
 
 def materialise(benchmark: str, cache_dir: Path) -> tuple[Path, ...]:
-    """Complete task directories of a benchmark, sorted by name; made once per content of its source.
+    """Complete task directories of a benchmark, sorted by name; made once per content of sources.
 
     Several processes may call this at the same time: each builds aside, and the first rename wins.
 

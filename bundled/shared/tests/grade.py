@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 ROOT = os.environ.get("INFRANOISE_ROOT", "")
 APP = ROOT + "/app"
+DIGESTS = os.path.dirname(os.path.abspath(__file__)) + "/inputs.json"
 
 
 def answer(name: str, most_bytes: int) -> str:
@@ -60,7 +61,7 @@ def grade(score: Callable[[], float]) -> None:
 
 def _refuse_changed_inputs() -> None:
     """The verifier computes from the files in /app, so these must be the ones we delivered."""
-    with open(os.path.dirname(os.path.abspath(__file__)) + "/inputs.json", encoding="ascii") as file:
+    with open(DIGESTS, encoding="ascii") as file:
         digests = json.load(file)
     for name, digest in digests.items():
         if not os.path.isfile(f"{APP}/{name}") or _sha256(f"{APP}/{name}") != digest:

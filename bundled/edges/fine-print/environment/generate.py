@@ -1,4 +1,7 @@
-"""Writes meter.txt; about one estimate in two is followed by a reading. Usage: generate.py DIRECTORY"""
+"""Writes meter.txt; about one estimate in two is followed by a reading.
+
+Usage: generate.py DIRECTORY
+"""
 
 import random
 import sys

@@ -3,7 +3,7 @@
 import random
 import sys
 
-VISITS = 175_000
+VISITS = 170_000
 NUMBERS = 1 << 22
 
 

@@ -3,7 +3,7 @@
 import random
 import sys
 
-LINES = 75_000
+LINES = 92_000
 WORDS = ("rain", "stone", "light", "under", "never", "the", "old", "bridge", "and", "river")
 
 

@@ -3,13 +3,13 @@
 import json
 import os
 from collections.abc import Iterator
-from typing import TextIO
+from typing import Any, TextIO
 
 APP = os.environ.get("INFRANOISE_ROOT", "") + "/app"
 WINDOW_CHARS = 1 << 16
 
 
-def bookings(file: TextIO) -> Iterator[dict[str, object]]:
+def bookings(file: TextIO) -> Iterator[dict[str, Any]]:
     """The objects of a JSON array, one by one; needs about one window of memory."""
     decode = json.JSONDecoder().raw_decode
     window, at = file.read(WINDOW_CHARS), 1

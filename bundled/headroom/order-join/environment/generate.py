@@ -4,7 +4,7 @@ import random
 import sys
 
 CUSTOMERS = 20_000
-ORDERS = 84_000
+ORDERS = 82_000
 REGIONS = [f"{side}{number}" for side in ("north", "south", "east", "west") for number in range(6)]
 STATES = ("shipped", "shipped", "open", "returned")
 

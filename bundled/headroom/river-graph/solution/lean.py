@@ -1,5 +1,7 @@
 """Breadth-first search over flat arrays: one number per place, two per end of a channel."""
 
+from __future__ import annotations  # array[int] needs Python 3.12 otherwise
+
 import os
 from array import array
 

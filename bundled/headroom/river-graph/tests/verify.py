@@ -4,6 +4,8 @@ They are right if place 0 has 0, every other place has a neighbour that is one h
 joins places more than one hop apart, and no channel leads from a reached place to another.
 """
 
+from __future__ import annotations  # array[int] needs Python 3.12 otherwise
+
 from array import array
 
 from grade import APP, answer, grade

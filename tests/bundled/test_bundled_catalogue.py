@@ -1,0 +1,27 @@
+import pytest
+
+from infranoise.bundled.catalogue import BENCHMARKS, task_names
+from infranoise.models.errors import DesignError
+
+
+def test_the_demo_has_ten_tasks_and_the_edges_four() -> None:
+    assert {name: len(task_names(name)) for name in BENCHMARKS} == {"headroom": 10, "edges": 4}
+
+
+def test_no_two_tasks_share_a_name() -> None:
+    names = [task for benchmark in BENCHMARKS for task in task_names(benchmark)]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("headrom", "did you mean 'bundled:headroom'?"),
+        ("edge", "did you mean 'bundled:edges'?"),
+        ("zebra", "There are: bundled:headroom, bundled:edges"),
+    ],
+)
+def test_an_unknown_benchmark_is_answered_with_the_names_there_are(asked: str, hint: str) -> None:
+    with pytest.raises(DesignError) as refusal:
+        task_names(asked)
+    assert hint in str(refusal.value)
