@@ -124,6 +124,9 @@ class DockerPods:
             "multi_container": False,
         }
 
+    def close(self) -> None:
+        """Nothing is held open between calls."""
+
     def _engine_facts(self) -> EngineFacts:
         if self._facts is None:
             self._facts = self._engine.facts()

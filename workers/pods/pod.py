@@ -156,3 +156,7 @@ class Pods(Protocol):
     def facts(self) -> dict[str, str | int | float | bool | None]:
         """What this runtime is here: versions, enforcement, what it cannot do."""
         ...
+
+    def close(self) -> None:
+        """Give back what the runtime itself holds; pods that run are not touched."""
+        ...
