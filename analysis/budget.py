@@ -13,7 +13,7 @@ from .cells import STRATUM, Cells
 from .flags import Flag
 from .intervals import Interval
 from .phi import POINTS
-from .runs import RunComponent
+from .shocks import RunShocks
 from .strata import strata_by_level
 
 
@@ -86,7 +86,7 @@ def noise_budget(
     attribution: Attribution,
     design: ScoreDesign | None = None,
     *,
-    run: RunComponent | None = None,
+    run: RunShocks | None = None,
     matched: Collection[str] = (),
     target: Literal["same", "new"] = "same",
 ) -> NoiseBudget:
@@ -98,7 +98,7 @@ def noise_budget(
 
     Args:
         design: T, K, M; by default the tasks that were run, and the typical samples of one entry.
-        run: the component of shared shocks. matched: factors that both scores of a comparison
+        run: shocks that runs share. matched: factors that both scores of a comparison
             share, and that therefore add nothing.
     Raises:
         SampleTooSmall: every cell of task, entry and band holds one sample.
@@ -111,7 +111,7 @@ def noise_budget(
         if row.factor not in matched:
             sources += _of_factor(row, at)
     if run is not None:
-        sources.append(Source("run", run.variance, run.variance))
+        sources.append(Source("run", run.sigma2_run, run.sigma2_run))
     if target == "new":
         between = task_variance(cells)
         sources.append(Source("task", between, between / at.tasks))
