@@ -49,7 +49,8 @@ class Evidence(Value):
     """Everything known about how one attempt ended.
 
     `fault` is set where no phase could run to its end for a reason of the infrastructure;
-    `agent_fault` where the agent itself broke; `harness_fault` where infranoise did.
+    `agent_fault` where the agent itself broke; `harness_fault` where infranoise did;
+    `teardown_fault` where only the removal of the pod failed, after the verdict.
     `reward` is the verifier's verdict in [0, 1]; `reward_fault` says why there is none.
     """
 
@@ -63,6 +64,7 @@ class Evidence(Value):
     answered: Tri = "unknown"
     agent_fault: str = ""
     harness_fault: str = ""
+    teardown_fault: str = ""
     storage_exceeded: Tri = "unknown"
     deadline_exceeded: bool = False
     enforcement: str = ""

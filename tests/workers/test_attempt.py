@@ -5,8 +5,10 @@ made here by the kernel, on every runtime.
 """
 
 import contextlib
+import sys
 import textwrap
 import time
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +27,8 @@ from infranoise.models.task_file import load_task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.workers.artefacts import Artefacts
 from infranoise.workers.attempt import Node, run_attempt
-from infranoise.workers.pods.pod import Pods
+from infranoise.workers.harness.agent import Assignment, Tried
+from infranoise.workers.pods.pod import Pod, Pods
 from infranoise.workers.runtimes import Runtimes
 from infranoise.workers.settings import worker_settings
 from infranoise.workers.slots import Slots
@@ -160,6 +163,7 @@ def node(tmp_path: Path) -> Node:
 
 
 Attempt = Callable[..., AttemptRecord]
+Patch = pytest.MonkeyPatch
 
 
 @pytest.fixture
@@ -285,6 +289,31 @@ def test_an_agent_that_does_not_exist_is_a_fault_with_a_remedy(attempt: Attempt)
     outcome = outcome_of(attempt(Story(), Entry(agent="nowhere:Agent")))
     assert outcome.verdict == "infra_error"
     assert "PYTHONPATH" in outcome.detail
+
+
+class Broken:
+    """An agent of a user's whose code is wrong."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def setup(self, pod: Pod, assignment: Assignment) -> None:
+        if self.where == "setup":
+            raise KeyError("key")
+
+    def run(self, pod: Pod, assignment: Assignment, timeout_s: float | None) -> Tried:
+        raise KeyError("key")
+
+
+@pytest.mark.parametrize("where", ["setup", "run"])
+def test_a_bug_of_an_agent_is_the_agents(where: str, attempt: Attempt, monkeypatch: Patch) -> None:
+    module = types.ModuleType("users_agents")
+    module.Broken = Broken  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "users_agents", module)
+    record = attempt(Story(), Entry(agent="users_agents:Broken", options={"where": where}))
+    outcome = outcome_of(record)
+    assert (outcome.verdict, outcome.cause) == ("failed", "agent_error")
+    assert outcome.detail == "KeyError: 'key'"
 
 
 def test_what_surrounded_an_attempt_is_on_its_record(attempt: Attempt) -> None:

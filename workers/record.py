@@ -1,0 +1,124 @@
+"""From an attempt's story to the record that goes home."""
+
+import time
+from dataclasses import dataclass
+
+from .. import __version__
+from ..models.conditions import Clocks, Conditions, Usage
+from ..models.evidence import Evidence, Tri
+from ..models.execution import ExecResult, Stream
+from ..models.load import Load
+from ..models.message import Artefact, AttemptMessage, AttemptRecord, Logs
+from .slots import Neighbours
+from .story import Story
+
+LOG_TAIL_CHARS = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What surrounded an attempt on its node. `received_at` is Unix seconds."""
+
+    node: str
+    profile: str
+    runtime: str
+    slots: int
+    neighbours: Neighbours
+    received_at: float
+    load_start: Load
+    load_end: Load
+    overhead_cpu_s: float
+
+
+def told(
+    message: AttemptMessage, story: Story, around: Surroundings, kept: tuple[Artefact, ...]
+) -> AttemptRecord:
+    """The record of an attempt that has ended."""
+    return AttemptRecord(
+        attempt_id=message.attempt_id,
+        trial_id=message.trial_id,
+        experiment=message.experiment,
+        number=message.number,
+        evidence=evidence_of(story),
+        conditions=_conditions(message, story, around),
+        usage=_usage(story, around.overhead_cpu_s),
+        clocks=Clocks(
+            queued_at=message.queued_at,
+            placed_at=message.placed_at,
+            received_at=around.received_at,
+            ended_at=time.time(),
+            **story.clocks,
+        ),
+        logs=Logs(**{name: tail(result) for name, result in story.logs.items()}),
+        artefacts=kept,
+        image_id=story.image_id,
+        worker_version=__version__,
+    )
+
+
+def evidence_of(story: Story) -> Evidence:
+    """The facts of a story from which its outcome is judged."""
+    return Evidence(
+        fault=story.fault,
+        phases=tuple(story.phases),
+        reward=story.reward.reward,
+        rewards=dict(story.reward.rewards),
+        reward_fault=story.reward.fault,
+        answered=story.answered,
+        agent_fault=story.agent_fault,
+        harness_fault=story.harness_fault,
+        teardown_fault=story.teardown_fault,
+        storage_exceeded=_tri(story.counters.storage_exceeded if story.counters else None),
+        deadline_exceeded=story.deadline_exceeded,
+        enforcement=story.effective.enforcement if story.effective else "",
+    )
+
+
+def tail(result: ExecResult) -> Stream:
+    """Both streams' tails, short enough to travel: standard error last, where faults are."""
+    text = result.stdout.tail + (f"\n[stderr]\n{result.stderr.tail}" if result.stderr.tail else "")
+    return Stream(
+        tail=text[-LOG_TAIL_CHARS:],
+        total_bytes=result.stdout.total_bytes + result.stderr.total_bytes,
+        truncated=len(text) > LOG_TAIL_CHARS or result.stdout.truncated or result.stderr.truncated,
+    )
+
+
+def _conditions(message: AttemptMessage, story: Story, around: Surroundings) -> Conditions:
+    at = time.gmtime(around.received_at)
+    return Conditions(
+        node=around.node,
+        node_profile=around.profile,
+        runtime=around.runtime,
+        network=message.network,
+        requested=message.limits,
+        effective=story.effective,
+        slots=around.slots,
+        co_running_start=around.neighbours.start,
+        co_running_peak=around.neighbours.peak,
+        co_running_end=around.neighbours.end,
+        load_start=around.load_start,
+        load_end=around.load_end,
+        hour_utc=at.tm_hour,
+        weekday=at.tm_wday,
+    )
+
+
+def _usage(story: Story, overhead_cpu_s: float) -> Usage:
+    cpu = {p.name: p.counters.cpu_s for p in story.phases if p.counters}
+    return Usage(
+        counters=story.counters,
+        agent_cpu_s=_spent(cpu.get("setup"), cpu.get("agent")),
+        verifier_cpu_s=_spent(cpu.get("agent"), cpu.get("verifier")),
+        overhead_cpu_s=overhead_cpu_s,
+    )
+
+
+def _tri(fact: bool | None) -> Tri:
+    if fact is None:
+        return "unknown"
+    return "yes" if fact else "no"
+
+
+def _spent(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else max(0.0, after - before)

@@ -1,0 +1,110 @@
+"""What has been observed of an attempt so far: phases, clocks, counters, faults."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ..models.counters import Counters
+from ..models.errors import PodLost
+from ..models.evidence import Fault, Phase, PhaseName, Tri
+from ..models.execution import ExecResult
+from ..models.limits import Effective
+from .harness.reward import Reward
+from .pods.pod import Pod
+
+
+@dataclass(slots=True)
+class Story:
+    """Grows while an attempt lives; becomes its record at the end."""
+
+    phases: list[Phase] = field(default_factory=list)
+    fault: Fault | None = None
+    reward: Reward = field(default_factory=Reward)
+    answered: Tri = "unknown"
+    agent_fault: str = ""
+    harness_fault: str = ""
+    teardown_fault: str = ""
+    effective: Effective | None = None
+    counters: Counters | None = None
+    clocks: dict[str, float] = field(default_factory=dict)
+    logs: dict[str, ExecResult] = field(default_factory=dict)
+    image_id: str = ""
+    deadline_exceeded: bool = False
+
+    @contextmanager
+    def clock(self, name: str) -> Iterator[None]:
+        """Put the seconds inside on one of the attempt's clocks."""
+        since = time.monotonic()
+        try:
+            yield
+        finally:
+            self.clocks[name] = time.monotonic() - since
+
+    @contextmanager
+    def phase(self, pod: Pod, name: PhaseName) -> Iterator["Ended"]:
+        """Tell one phase: time it, stop what it leaves running, read the counters from outside.
+
+        A pod that is lost inside ends the phase with that fact; `broken_off` is then true.
+        """
+        ended, since = Ended(), time.monotonic()
+        try:
+            yield ended
+        except PodLost as lost:
+            ended.lost = str(lost)
+        ended.wall_s = self.clocks[f"{name}_s"] = time.monotonic() - since
+        self._close(pod, name, ended)
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether the pod was lost in the last phase."""
+        return bool(self.phases and self.phases[-1].lost)
+
+    def _close(self, pod: Pod, name: PhaseName, ended: "Ended") -> None:
+        before, left_behind = self.counters, 0
+        try:
+            left_behind = pod.quiesce() if name != "setup" else 0
+        except PodLost as lost:
+            ended.lost = ended.lost or str(lost)
+        try:
+            self.counters = pod.counters()
+        except PodLost as lost:
+            ended.lost = ended.lost or str(lost)
+        if ended.result is not None:
+            self.logs[name] = ended.result
+        self.phases.append(_told(name, ended, before, self.counters, left_behind))
+
+
+@dataclass(slots=True)
+class Ended:
+    """How a phase's command ended; filled in by who ran it."""
+
+    result: ExecResult | None = None
+    wall_s: float = 0.0
+    lost: str = ""
+
+
+def _told(
+    name: PhaseName,
+    ended: Ended,
+    before: Counters | None,
+    now: Counters | None,
+    left_behind: int,
+) -> Phase:
+    result = ended.result
+    return Phase(
+        name=name,
+        exit_code=result.exit_code if result else None,
+        timed_out=bool(result and result.timed_out),
+        wall_s=result.wall_s if result else ended.wall_s,
+        oom_kills=_kills_since(before, now),
+        left_behind=left_behind,
+        lost=ended.lost,
+        counters=now,
+    )
+
+
+def _kills_since(before: Counters | None, now: Counters | None) -> int | None:
+    if now is None or now.oom_kills is None:
+        return None
+    return now.oom_kills - ((before.oom_kills or 0) if before else 0)
