@@ -4,21 +4,19 @@ import importlib.metadata
 import os
 import platform
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..models.errors import PodError
+from .delegation import CONTROLLERS, accounts_swap, cgroup_parents, why_no_group, why_no_scope
 from .meters.clock import Clock, read_clock
 from .meters.load import read_load
 from .meters.procfs import Files
 from .node import cgroup_version, filesystem
+from .tryout import why_not
 
-PROBE_TIMEOUT_S = 10
-CONTROLLERS = {1: ("memory", "cpu", "cpuacct", "pids"), 2: ("memory", "cpu", "pids")}
 NAMESPACES = {
     "user": os.CLONE_NEWUSER,
     "mount": os.CLONE_NEWNS,
@@ -30,7 +28,6 @@ QDISCS = {
     "tbf": ("tbf", "rate", "1mbit", "burst", "32kbit", "latency", "400ms"),
     "netem": ("netem", "delay", "1ms"),
 }
-SCOPE = ("--user", "--scope", "--quiet", "--collect", "-p", "MemoryMax=64M", "true")
 UNSHARE = "import os, sys; os.unshare(int(sys.argv[1]))"
 
 
@@ -84,12 +81,14 @@ def look(disk: Path) -> Survey:
     version = cgroup_version(files)
     existing = next(p for p in (disk.absolute(), *disk.absolute().parents) if p.exists())
     load = read_load(files)
-    parents = cgroup_parents(files, version)
+    parents = cgroup_parents(files, version, root=os.geteuid() == 0)
     return Survey(
         cgroup_version=version,
-        controllers={name: _why_no_group(parents.get(name)) for name in CONTROLLERS[version or 2]},
-        swap_accounting=_accounts_swap(parents.get("memory"), version),
-        user_scope=_why_no_scope(),
+        controllers={
+            name: why_no_group(name, parents.get(name)) for name in CONTROLLERS[version or 2]
+        },
+        swap_accounting=accounts_swap(parents.get("memory"), version),
+        user_scope=why_no_scope(),
         docker=docker_seen(),
         swap_bytes=files.size_bytes("proc/meminfo", "SwapTotal"),
         psi=load.psi_mem_some10 is not None,
@@ -108,85 +107,16 @@ def look(disk: Path) -> Survey:
     )
 
 
-def cgroup_parents(files: Files, version: int | None) -> dict[str, Path]:
-    """The control group that we are in, as a folder, for each controller that is there.
-
-    On version 2 a controller counts that this group could hand on to groups below it.
-    """
-    mounts = [line.split() for line in (files.text("proc/mounts") or "").splitlines()]
-    own = _own_groups(files.text("proc/self/cgroup") or "")
-    parents: dict[str, Path] = {}
-    for _, point, kind, options, *_ in mounts:
-        if version == 1 and kind == "cgroup":
-            for name in set(options.split(",")) & set(own):
-                parents[name] = Path(point, own[name])
-        if version == 2 and kind == "cgroup2":
-            group = Path(point, own.get("", ""))
-            available = (files.text(str(group / "cgroup.controllers")[1:]) or "").split()
-            parents |= dict.fromkeys(available, group)
-    return parents
-
-
-def _own_groups(text: str) -> dict[str, str]:
-    """Path of our group by controller, from /proc/self/cgroup; "" is the unified hierarchy's."""
-    rows = (line.split(":", 2) for line in text.splitlines())
-    return {name: row[2].lstrip("/") for row in rows for name in row[1].split(",")}
-
-
-def _why_no_group(parent: Path | None) -> str:
-    if parent is None:
-        return "the kernel has no such controller here"
-    try:
-        Path(tempfile.mkdtemp(prefix="infranoise-doctor-", dir=parent)).rmdir()
-    except OSError as error:
-        return f"{error.strerror} in {parent}"
-    return ""
-
-
-def _accounts_swap(parent: Path | None, version: int | None) -> bool | None:
-    """Whether a group's swap can be limited; None where there is no memory controller."""
-    if parent is None:
-        return None
-    if version == 1:
-        return (parent / "memory.memsw.limit_in_bytes").exists()
-    # The root group has no such file, and a group has it only where its parent hands memory on.
-    return any(any(above.glob("*/memory.swap.max")) for above in (parent, *parent.parents))
-
-
-def _why_no_scope() -> str:
-    return _why_not("systemd-run", *SCOPE)
-
-
 def _why_no_namespace(flag: int) -> str:
     flags = flag if os.geteuid() == 0 else flag | os.CLONE_NEWUSER
-    return _why_not(sys.executable, "-I", "-S", "-c", UNSHARE, str(flags))
+    return why_not(sys.executable, "-I", "-S", "-c", UNSHARE, str(flags))
 
 
 def _why_no_qdisc(words: tuple[str, ...]) -> str:
     if shutil.which("tc") is None:
         return "tc is not installed"
     alone = ("-n",) if os.geteuid() == 0 else ("-r", "-n")
-    return _why_not("unshare", *alone, "tc", "qdisc", "add", "dev", "lo", "root", *words)
-
-
-def _why_not(program: str, *arguments: str) -> str:
-    """ "" when the command succeeds, else the last line that it said."""
-    if shutil.which(program) is None:
-        return f"{program} is not installed"
-    try:
-        ended = subprocess.run(
-            [program, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=PROBE_TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired:
-        return f"{program} did not answer within {PROBE_TIMEOUT_S} s"
-    if ended.returncode == 0:
-        return ""
-    return (ended.stderr.strip().splitlines() or [f"{program} ended with {ended.returncode}"])[-1]
+    return why_not("unshare", *alone, "tc", "qdisc", "add", "dev", "lo", "root", *words)
 
 
 def docker_seen() -> DockerSeen | str:

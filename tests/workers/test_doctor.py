@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from infranoise.workers.delegation import cgroup_parents, why_no_group
 from infranoise.workers.doctor import checks, enforces, findings
 from infranoise.workers.doctor_check import Check
 from infranoise.workers.meters.clock import Clock
 from infranoise.workers.meters.procfs import Files
-from infranoise.workers.survey import DockerSeen, Survey, cgroup_parents
+from infranoise.workers.survey import DockerSeen, Survey
 
 ENGINE = DockerSeen(
     version="20.10.24",
@@ -154,7 +155,7 @@ def test_version_1_groups_are_found_per_controller(tmp_path: Path) -> None:
         "cgroup2 /c/unified cgroup2 rw 0 0\n",
         own="4:memory:/a/b\n2:cpu,cpuacct:/\n0::/\n",
     )
-    assert cgroup_parents(files, 1) == {
+    assert cgroup_parents(files, 1, root=True) == {
         "memory": Path("/c/memory/a/b"),
         "cpu": Path("/c/cpu"),
         "cpuacct": Path("/c/cpu"),
@@ -167,7 +168,43 @@ def test_version_2_has_the_controllers_that_our_group_was_given(tmp_path: Path) 
     group.mkdir(parents=True)
     (group / "cgroup.controllers").write_text("cpu memory\n")
     given = Path("/c/user.slice/x")
-    assert cgroup_parents(files, 2) == {"cpu": given, "memory": given}
+    assert cgroup_parents(files, 2, root=False) == {"cpu": given, "memory": given}
+
+
+def test_root_makes_version_2_groups_at_the_top(tmp_path: Path) -> None:
+    files = proc(tmp_path, mounts="cgroup2 /c cgroup2 rw 0 0\n", own="0::/user.slice/x\n")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c/cgroup.controllers").write_text("memory\n")
+    assert cgroup_parents(files, 2, root=True) == {"memory": Path("/c")}
+
+
+HOLDS = {
+    "the top hands its controllers on": ({}, ""),
+    "a group that is ours alone": (
+        {"cgroup.type": "domain", "cgroup.procs": f"{os.getpid()}\n"},
+        "",
+    ),
+    "an empty group": ({"cgroup.type": "domain", "cgroup.procs": ""}, ""),
+    "a group that others live in": (
+        {"cgroup.type": "domain", "cgroup.procs": f"1\n{os.getpid()}\n"},
+        "has other processes in it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "why"), HOLDS.values(), ids=HOLDS)
+def test_where_a_group_can_be_made(tmp_path: Path, files: dict[str, str], why: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    said = why_no_group("memory", tmp_path)
+    assert why in said
+    assert bool(why) == bool(said)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)
+
+
+def test_a_group_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    assert "No such file" in why_no_group("memory", tmp_path / "gone")
+    assert "no such controller" in why_no_group("memory", None)
 
 
 def proc(root: Path, *, mounts: str, own: str) -> Files:
@@ -181,4 +218,4 @@ def test_looking_at_this_machine_leaves_no_scratch_group_and_is_json(tmp_path: P
     found = checks(tmp_path / "not" / "yet" / "there")
     assert json.dumps([dataclasses.asdict(check) for check in found])
     groups = Path("/sys/fs/cgroup")
-    assert not [p for p, _, _ in os.walk(groups) if "infranoise-doctor-" in p]
+    assert not [p for p, _, _ in os.walk(groups) if f"infranoise-doctor-{os.getpid()}-" in p]
