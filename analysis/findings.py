@@ -1,25 +1,31 @@
 """Every number that is printed, in one frozen value; names as statistics.md, section 11.
 
-Everything comes from cell counts alone. A part that the counts cannot give is None (or empty), and
-`refused` says why, in words. Estimates, errors and intervals are fractions; names that end in
-`_points` are percentage points.
+Everything comes from cell counts alone. A part that the counts cannot give is None, and `refused`
+says why, in words. Estimates, errors and intervals are fractions; names that end in `_points` are
+percentage points.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
-from ..models.errors import DesignError, SampleTooSmall
+from .attribution import Attribution
 from .bands import BandRow, bands
-from .calibrate import Calibration, calibrate
+from .budget import NoiseBudget
+from .calibrate import Calibration
 from .cells import Cells
-from .equivalence import MARGIN
-from .gaps import GapTable, gaps
+from .components import Components
+from .crosscheck import Crosscheck
+from .design_report import DesignReport
+from .gaps import GapTable
 from .heat_map import Tile, heat_map
+from .heterogeneity import Heterogeneity
 from .opening import opening
+from .parts import Asked, Parts
 from .ranks import Curve, Rank, RankChange, entries_of, rank_changes, ranks
-from .split import Split, split
+from .shocks import RunShocks
+from .split import Split
 from .story import Story
+from .trend import Trend, trend
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the counts say; see the module's head. `entries` holds each entry's own band report."""
+    """What the counts say; see the module's head.
+
+    `entries` holds each entry's own band report. `noise_budget` is on the same tasks,
+    `noise_budget_new` on new ones.
+    """
 
     opening: tuple[str, str]
     reference: str
@@ -50,68 +60,61 @@ class Findings:
     heat_map: tuple[Tile, ...]
     ranks: tuple[Rank, ...]
     rank_changes: tuple[RankChange, ...]
+    trend: Trend
+    heterogeneity: Heterogeneity | None
+    components: Components | None
+    attribution: Attribution | None
+    runs: RunShocks | None
+    noise_budget: NoiseBudget | None
+    noise_budget_new: NoiseBudget | None
     ceiling: Calibration | None
     gaps: GapTable | None
+    design: DesignReport | None
+    crosscheck: Crosscheck | None
     refused: Mapping[str, str]
 
 
-def findings(
-    cells: Cells,
-    reference: str | None = None,
-    *,
-    margin: float = MARGIN,
-    known: Known | None = None,
-) -> Findings:
+def findings(cells: Cells, asked: Asked | None = None, known: Known | None = None) -> Findings:
     """Assemble every finding of these cells.
 
     Args:
-        cells: counts by task, entry and band, and any further factors.
-        reference: the floor band; the first by default.
-        margin: of equivalence, a fraction.
-        known: facts beside the counts; see `Known`.
+        cells: counts by task, entry and band, and by every factor and wave that is asked for.
     Raises:
-        DesignError: the cells lack task, entry or band, or there is no such reference.
+        DesignError: the cells lack one of those, or there is no such reference.
     """
-    known, refused = known or Known(), dict[str, str]()
-    rows = bands(cells, reference, margin=margin)
-    floor = cells.levels["band"][0] if reference is None else reference
+    asked, known = asked or Asked(), known or Known()
+    cells.require(*(f.name for f in asked.factors), *asked.waves)
     small = cells.by("task", "entry", "band")
+    floor = cells.levels["band"][0] if asked.reference is None else asked.reference
+    rows = bands(small, floor, margin=asked.margin)
     entries = entries_of(small)
+    curves = tuple(
+        Curve(e, bands(small.select(entry=e), floor, margin=asked.margin)) for e in entries
+    )
     policies = tuple(name for name in entries if name in known.policies)
-    curves = tuple(Curve(e, bands(small.select(entry=e), floor, margin=margin)) for e in entries)
     story = Story(rows, floor, entries, policies, known.planned, known.oom_killed)
+    parts = Parts(cells, small, rows, floor, asked)
+    attribution, runs = parts.attribution(), parts.runs()
     return Findings(
         opening=opening(story),
         reference=floor,
         policies=policies,
         bands=rows,
-        splits=_splits(small, rows, floor, refused),
+        splits=parts.splits(),
         entries=curves,
         heat_map=heat_map(small),
         ranks=ranks(curves),
         rank_changes=rank_changes(curves),
-        ceiling=_tried("ceiling", refused, lambda: calibrate(small, margin=margin, floor=floor)),
-        gaps=_tried("gaps", refused, lambda: gaps(small)),
-        refused=refused,
+        trend=trend(small),
+        heterogeneity=parts.heterogeneity(),
+        components=parts.components(),
+        attribution=attribution,
+        runs=runs,
+        noise_budget=parts.noise_budget(attribution, runs, "same"),
+        noise_budget_new=parts.noise_budget(attribution, runs, "new"),
+        ceiling=parts.ceiling(),
+        gaps=parts.gaps(attribution),
+        design=parts.design(),
+        crosscheck=parts.crosscheck(),
+        refused=parts.refused,
     )
-
-
-def _splits(
-    cells: Cells, rows: Sequence[BandRow], floor: str, refused: dict[str, str]
-) -> dict[str, Split]:
-    """The split of every lift there is."""
-    tried = {
-        row.band: _tried(f"split of {row.band}", refused, partial(split, cells, row.band, floor))
-        for row in rows
-        if row.lift is not None
-    }
-    return {band: found for band, found in tried.items() if found is not None}
-
-
-def _tried[T](part: str, refused: dict[str, str], make: Callable[[], T]) -> T | None:
-    """A part, or None with the reason noted: other parts do not need it."""
-    try:
-        return make()
-    except (DesignError, SampleTooSmall) as error:
-        refused[part] = str(error)
-        return None

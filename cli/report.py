@@ -13,6 +13,7 @@ from ..analysis.read_ledger import only_experiment, read_study
 from ..analysis.render.files import write_files
 from ..analysis.render.terminal import findings_text
 from ..analysis.run_facts import RunFacts, known, run_facts
+from ..analysis.study_cells import study_cells
 from ..models.errors import DesignError
 from ..models.ledger.store import open_store
 from .folder import LEDGER
@@ -39,7 +40,7 @@ def write_report(
     """
     study = read_study(engine, name)
     run = run_facts(study)
-    found = findings(study.cells, study.experiment.reference.name, known=known(run))
+    found = findings(*study_cells(study), known(run))
     page = write_files(folder, found, run, study.attempts)
     show(console, found, run, as_json=as_json)
     console.print(f"report: {page}", soft_wrap=True, markup=False, highlight=False)

@@ -175,7 +175,8 @@ def _data(rows: Rows) -> alt.InlineData:
 
 def _bands(order: Sequence[str], **axis: Any) -> alt.X:
     look = alt.Axis(labelAngle=0, labelOverlap=True, grid=False, **axis)
-    return alt.X("band:O", sort=list(order), title=None, axis=look)
+    scale = alt.Scale(domain=list(order))  # bands without a mark keep their place
+    return alt.X("band:O", scale=scale, title=None, axis=look)
 
 
 def _percent(field: str, title: str, **more: Any) -> alt.Y:

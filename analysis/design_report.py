@@ -1,0 +1,66 @@
+"""What the design that was run can tell apart, and the smallest effects that it can see."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..models.errors import DesignError, SampleTooSmall
+from .bands import BandRow
+from .budget import typical_design, within
+from .cells import Cells
+from .diagnosis import Diagnosis, diagnose
+from .factor import Factor
+from .power import Design, detectable_effect
+
+
+@dataclass(frozen=True, slots=True)
+class Detectable:
+    """The smallest true lift between two bands that is found in four of five runs; fractions.
+
+    `same` on these tasks, `new` on others like them; None where the counts cannot give it. It is
+    for a complete design of so many `tasks`, `entries` and `samples`.
+    """
+
+    same: float | None
+    new: float | None
+    tasks: int
+    entries: int
+    samples: float
+
+
+@dataclass(frozen=True, slots=True)
+class DesignReport:
+    """Aliasing, inflation, overlap and waves of the factors; and the detectable effect."""
+
+    diagnosis: Diagnosis
+    mde: Detectable
+
+
+def design_report(
+    cells: Cells, factors: Sequence[Factor], rows: Sequence[BandRow], waves: Sequence[str] = ()
+) -> DesignReport:
+    """Diagnose the design of `factors`, and size a band contrast by what was measured.
+
+    Raises:
+        DesignError, SampleTooSmall: as `diagnose`.
+    """
+    return DesignReport(diagnose(cells, factors, waves=waves), detectable(cells, rows))
+
+
+def detectable(cells: Cells, rows: Sequence[BandRow]) -> Detectable:
+    """The detectable effect at the tasks, entries and samples that were run.
+
+    Within-task variance is measured, tau2 is the mean over the lifts that were seen, at least 0.
+    """
+    run = typical_design(cells)
+    entries = len(cells.by("entry"))
+    tau2s = [row.lift.tau2 for row in rows if row.lift and row.lift.tau2 is not None]
+    try:
+        w = within(cells)
+        same = detectable_effect(Design(run.tasks, w, entries), run.samples)
+    except (DesignError, SampleTooSmall):  # no variance within cells to size by
+        return Detectable(None, None, run.tasks, entries, run.samples)
+    if not tau2s:
+        return Detectable(same, None, run.tasks, entries, run.samples)
+    tau2 = max(0.0, sum(tau2s) / len(tau2s))
+    new = detectable_effect(Design(run.tasks, w, entries, tau2), run.samples)
+    return Detectable(same, new, run.tasks, entries, run.samples)

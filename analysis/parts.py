@@ -1,0 +1,146 @@
+"""The parts of the findings, each made by itself: one that the counts refuse stops no other."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..models.errors import DesignError, SampleTooSmall
+from .attribution import Attribution, attribute
+from .bands import BandRow
+from .budget import NoiseBudget, noise_budget
+from .calibrate import Calibration, calibrate
+from .cells import Cells
+from .components import Components, components
+from .crosscheck import Crosscheck, crosscheck
+from .design_report import DesignReport, design_report
+from .equivalence import MARGIN
+from .factor import Factor
+from .gaps import GapTable, gaps
+from .heterogeneity import Heterogeneity, heterogeneity
+from .shocks import RunShocks, run_shocks
+from .split import Split, split
+from .unmatched import unmatched
+
+BAND = Factor("band", "trial")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of the counts beside the bands.
+
+    Args:
+        reference: the floor band; the first by default.
+        factors: further factors, and how each was assigned; the band is always one, randomised by
+            trial unless it is named here.
+        waves: factors of the cells that name waves or runs.
+        margin: of equivalence, a fraction.
+    """
+
+    reference: str | None = None
+    factors: tuple[Factor, ...] = ()
+    waves: tuple[str, ...] = ()
+    margin: float = MARGIN
+
+    @property
+    def modelled(self) -> tuple[Factor, ...]:
+        """All factors of the joint model, the band first."""
+        named = {factor.name for factor in self.factors}
+        return self.factors if "band" in named else (BAND, *self.factors)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Makes parts on demand; `refused` collects why one cannot be had.
+
+    Args:
+        cells: by every factor. small: the same by task, entry and band.
+        rows: the band report. floor: its reference.
+    """
+
+    cells: Cells
+    small: Cells
+    rows: Sequence[BandRow]
+    floor: str
+    asked: Asked
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def splits(self) -> Mapping[str, Split]:
+        """The split of every lift there is, by band."""
+        lifted = [row.band for row in self.rows if row.lift is not None]
+        tried = {
+            band: self._tried(f"split of {band}", split, self.small, band, self.floor)
+            for band in lifted
+        }
+        return {band: found for band, found in tried.items() if found is not None}
+
+    def heterogeneity(self) -> Heterogeneity | None:
+        """Entry by band."""
+        return self._tried("heterogeneity", heterogeneity, self.small, self.floor)
+
+    def components(self) -> Components | None:
+        """Variance components of task, entry and band."""
+        return self._tried("components", components, self.small)
+
+    def attribution(self) -> Attribution | None:
+        """All factors in one model."""
+        return self._tried(
+            "factors",
+            lambda: attribute(
+                self.cells,
+                [f for f in self.asked.modelled if self._varies(f.name)],
+                references={"band": self.floor} if self._varies("band") else {},
+                waves=self.asked.waves,
+            ),
+        )
+
+    def runs(self) -> RunShocks | None:
+        """What a run's trials share; of the first wave factor, None where there is none."""
+        if not self.asked.waves:
+            return None
+        return self._tried("runs", run_shocks, self.cells, self.asked.waves[0])
+
+    def noise_budget(
+        self, found: Attribution | None, run: RunShocks | None, target: Literal["same", "new"]
+    ) -> NoiseBudget | None:
+        """The score's noise by source; needs the attribution."""
+        if found is None:
+            return None
+        part = "noise budget" if target == "same" else "noise budget on new tasks"
+        return self._tried(part, lambda: noise_budget(self.cells, found, run=run, target=target))
+
+    def ceiling(self) -> Calibration | None:
+        """The ceiling to pin."""
+        return self._tried(
+            "ceiling",
+            lambda: calibrate(self.small, margin=self.asked.margin, floor=self.floor),
+        )
+
+    def gaps(self, found: Attribution | None) -> GapTable | None:
+        """Gaps between entries, against what unmatched configurations would do."""
+        apart = unmatched(found)
+        return self._tried("gaps", lambda: gaps(self.small, phi=apart.phi, spread=apart.spread))
+
+    def design(self) -> DesignReport | None:
+        """What the design can tell apart."""
+        factors = [f for f in self.asked.modelled if self._varies(f.name)]
+        return self._tried(
+            "design",
+            lambda: design_report(self.cells, factors, self.rows, self.asked.waves),
+        )
+
+    def crosscheck(self) -> Crosscheck | None:
+        """Every lift by other methods."""
+        return self._tried("crosscheck", lambda: crosscheck(self.small, self.floor))
+
+    def _varies(self, factor: str) -> bool:
+        codes = self.cells.codes[factor]
+        return bool(codes.size and codes.min() != codes.max())
+
+    def _tried[**P, T](
+        self, part: str, make: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        try:
+            return make(*args, **kwargs)
+        except (DesignError, SampleTooSmall) as error:
+            self.refused[part] = str(error)
+            return None

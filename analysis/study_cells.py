@@ -1,0 +1,59 @@
+"""A study's attempts as cells by everything that may have moved the score, and what to ask of them.
+
+The ledger's own counts know the assigned factors only. Which wave a trial was in, on which node and
+at which hour it ran, is told by its attempt.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from .cells import STRATUM, Cells
+from .factor import Factor
+from .parts import Asked
+from .read_ledger import Study
+
+WAVE = "wave"
+SET_PER_WAVE = ("concurrency",)
+OBSERVED = ("node", "hour_utc", "enforcement")
+
+
+def study_cells(study: Study) -> tuple[Cells, Asked]:
+    """Cells of the accepted attempts, and the question to ask of them.
+
+    Assigned factors keep the level at which they were randomised; node, hour and enforcement enter
+    as observed where they took more than one level. Without an outcome the ledger's own, empty
+    cells are returned.
+    """
+    reference = study.experiment.reference.name
+    accepted = study.attempts.filter("accepted")
+    if accepted.is_empty():
+        return study.cells, Asked(reference)
+    assigned = [name for name in study.cells.factors if name not in (*STRATUM, "band")]
+    observed = [name for name in OBSERVED if accepted[name].drop_nulls().n_unique() > 1]
+    names = (*STRATUM, "band", *assigned, WAVE, *observed)
+    factors = [_assigned(name) for name in assigned] + [Factor(name) for name in observed]
+    return _cells(accepted, names, study.cells), Asked(reference, tuple(factors), (WAVE,))
+
+
+def _assigned(name: str) -> Factor:
+    return Factor(name, "wave", WAVE) if name in SET_PER_WAVE else Factor(name, "trial")
+
+
+def _cells(accepted: pl.DataFrame, names: Sequence[str], known: Cells) -> Cells:
+    """Counts by all of `names`; factors that the ledger knows keep its order of levels."""
+    infra = pl.col("verdict") == "infra_error"
+    reward = pl.when(infra).then(0.0).otherwise(pl.col("reward"))
+    rows = accepted.group_by(pl.col(name).cast(pl.String).fill_null("unknown") for name in names)
+    counts = rows.agg(
+        n=pl.len(),
+        passed=(pl.col("verdict") == "passed").sum(),
+        infra=infra.sum(),
+        reward_sum=reward.sum(),
+        reward_sumsq=(reward * reward).sum(),
+    )
+    return Cells.of_counts(
+        {name: counts[name].to_numpy() for name in names},
+        **{name: counts[name].to_numpy() for name in counts.columns if name not in names},
+        levels={name: order for name, order in known.levels.items() if name in names},
+    )
