@@ -42,8 +42,7 @@ def collapse(table: pl.LazyFrame, columns: Columns, *, seekable: bool = False) -
         sums = _by_counts(_batches(by_counts, seekable), coders)
     else:
         rows = table.select(verdict=verdict, **levels)
-        by_verdict = _by_verdict(_batches(rows, seekable), coders)
-        sums = None if by_verdict is None else _of_verdicts(by_verdict)
+        sums = _by_verdict(_batches(rows, seekable), coders)
     return _grouped(by_counts, coders) if sums is None else _occurring(coders, sums)
 
 
@@ -56,8 +55,8 @@ def _batches(rows: pl.LazyFrame, seekable: bool) -> Iterator[pl.DataFrame]:
         yield rows.slice(first, ROWS_PER_SLICE).collect()
 
 
-def _by_verdict(batches: Iterable[pl.DataFrame], coders: Mapping[str, Coder]) -> AnyArray | None:
-    """Trials by level of every factor and by verdict; None if the table would be too large.
+def _by_verdict(batches: Iterable[pl.DataFrame], coders: Mapping[str, Coder]) -> list[AnyArray] | None:
+    """The sum of each of `COUNTS` by level of every factor; None if they would be too large.
 
     The verdict is one more axis: counting rows costs half of summing weights.
     """
@@ -67,20 +66,20 @@ def _by_verdict(batches: Iterable[pl.DataFrame], coders: Mapping[str, Coder]) ->
         if prod(sizes) > MOST_SLOTS:
             return None
         tally.add([*codes, batch["verdict"].to_numpy()], [*sizes, VERDICTS], batch.height)
-    return tally.tables[0]
+    return _of_verdicts(tally.tables[0]) if tally.rows else tally.tables
 
 
 def _by_counts(
     batches: Iterable[pl.DataFrame], coders: Mapping[str, Coder]
 ) -> list[AnyArray] | None:
-    """The sum of each of `COUNTS` by level of every factor; None as above."""
+    """The same of rows that bring counts, or fractions."""
     tally = Tally(len(COUNTS))
     for batch in batches:
         codes, sizes = coded(batch, coders), _sizes(coders)
         if prod(sizes) > MOST_SLOTS:
             return None
         tally.add(codes, sizes, batch.height, [batch[name].to_numpy() for name in COUNTS])
-    return [*tally.tables]
+    return tally.tables
 
 
 def _grouped(rows: pl.LazyFrame, coders: Mapping[str, Coder]) -> Cells:

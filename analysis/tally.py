@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .arrays import AnyArray, Floats, Ints
+from .arrays import AnyArray, Ints
 from .grouping import mixed_radix
 
 
@@ -16,8 +16,9 @@ class Tally:
     """
 
     def __init__(self, weights: int) -> None:
-        self.tables: list[Floats] = [np.zeros(()) for _ in range(max(weights, 1))]
+        self.tables: list[AnyArray] = [np.zeros(()) for _ in range(max(weights, 1))]
         """One table per weight, with one axis per factor."""
+        self.rows = 0
 
     def add(
         self,
@@ -29,6 +30,7 @@ class Tally:
         """Add a batch of rows; `sizes` are the levels seen so far, never fewer than before."""
         if tuple(sizes) != self.tables[0].shape:
             self.tables = [_grown(table, sizes) for table in self.tables]
+        self.rows += rows
         key, _ = mixed_radix(codes, sizes, rows)
         if not weights:
             np.add.at(self.tables[0].reshape(-1), key, 1.0)
@@ -36,7 +38,7 @@ class Tally:
             np.add.at(table.reshape(-1), key, weight)
 
 
-def _grown(table: Floats, sizes: Sequence[int]) -> Floats:
+def _grown(table: AnyArray, sizes: Sequence[int]) -> AnyArray:
     """The table in the corner of a larger one."""
     larger = np.zeros(tuple(sizes))
     if table.ndim == len(sizes):

@@ -23,10 +23,18 @@ def verdict_of(schema: pl.Schema, columns: Columns) -> pl.Expr | None:
     if columns.passed is None or _dtype(schema, columns.passed).is_float():
         return None
     passed, infra = _truth(schema, columns.passed), _infra(schema, columns)
-    verdict = (infra | passed.is_null()).cast(pl.UInt8) * INFRA + passed.fill_null(0).cast(pl.UInt8)
-    if _dtype(schema, columns.passed) == pl.Boolean:
-        return verdict
-    return pl.when(passed.fill_null(0).is_between(0, 1)).then(verdict).otherwise(pl.lit(ODD))
+    infra_or_missing = infra.cast(pl.Boolean) | passed.is_null()
+    verdict = infra_or_missing.cast(pl.UInt8) * INFRA + passed.fill_null(0).cast(pl.Boolean)
+    plain = _dtype(schema, columns.passed) == pl.Boolean and (
+        columns.infra_error is None or _dtype(schema, columns.infra_error) == pl.Boolean
+    )
+    return (
+        verdict
+        if plain
+        else pl.when(_binary(passed) & _binary(infra))
+        .then(verdict)
+        .otherwise(pl.lit(ODD, dtype=pl.UInt8))
+    )
 
 
 def counts_of(schema: pl.Schema, columns: Columns) -> dict[str, pl.Expr]:
@@ -40,15 +48,16 @@ def counts_of(schema: pl.Schema, columns: Columns) -> dict[str, pl.Expr]:
 
 def _of_trial(schema: pl.Schema, columns: Columns) -> dict[str, pl.Expr]:
     given = _truth(schema, columns.passed or "").cast(pl.Float64).fill_nan(None)
-    reward = given.fill_null(0.0)
-    infra = _infra(schema, columns) | given.is_null()
+    reward, stated = given.fill_null(0.0), _infra(schema, columns)
+    infra = (stated != 0) | given.is_null()
+    fits = reward.is_between(0.0, 1.0) & _binary(stated) & ~(infra & (reward > 0.0))
     return {
         "n": reward * 0.0 + 1.0,
         "passed": (reward == 1.0).cast(pl.Int64),
         "infra": infra.cast(pl.Int64),
         "reward_sum": reward,
         "reward_sumsq": reward * reward,
-        "odd": ((infra & (reward > 0.0)) | ~reward.is_between(0.0, 1.0)).cast(pl.Int64),
+        "odd": (~fits).cast(pl.Int64),
     }
 
 
@@ -69,12 +78,18 @@ def _of_counts(schema: pl.Schema, columns: Columns) -> dict[str, pl.Expr]:
 
 
 def _infra(schema: pl.Schema, columns: Columns) -> pl.Expr:
+    """The infra error column as numbers, 0 where it does not say."""
     if columns.infra_error is None:
-        return pl.lit(False)
+        return pl.lit(0, dtype=pl.UInt8)
     truth = _truth(schema, columns.infra_error)
-    if _dtype(schema, columns.infra_error) != pl.Boolean:
-        truth = truth != 0
-    return truth.fill_null(False)
+    if _dtype(schema, columns.infra_error) == pl.Boolean:
+        return truth.fill_null(False).cast(pl.UInt8)
+    return truth.cast(pl.Float64).fill_nan(None).fill_null(0.0)
+
+
+def _binary(truth: pl.Expr) -> pl.Expr:
+    known = truth.fill_null(0)
+    return (known == 0) | (known == 1)
 
 
 def _truth(schema: pl.Schema, column: str) -> pl.Expr:
@@ -84,7 +99,7 @@ def _truth(schema: pl.Schema, column: str) -> pl.Expr:
         return word.replace_strict(TRUTHS, default=NEITHER, return_dtype=pl.Int64)
     if not (dtype == pl.Boolean or dtype.is_numeric()):
         raise DesignError(f"column {column!r} is {dtype}; a verdict is true or false, or 0 to 1")
-    return pl.col(column)
+    return pl.col(column).cast(pl.Boolean) if schema[column] == pl.Null else pl.col(column)
 
 
 def _number(schema: pl.Schema, column: str) -> pl.Expr:
@@ -97,4 +112,5 @@ def _number(schema: pl.Schema, column: str) -> pl.Expr:
 def _dtype(schema: pl.Schema, column: str) -> pl.DataType:
     if column not in schema:
         raise DesignError(f"no column {column!r} in the table; it has: {', '.join(schema)}")
-    return schema[column]
+    # A column of nothing but missing values may have been meant as any kind.
+    return pl.Boolean() if schema[column] == pl.Null else schema[column]
