@@ -1,0 +1,139 @@
+"""A run may be cut off at any moment, in any way; run again, it loses and doubles nothing.
+
+What it started is gone afterwards: no process, no pod, no server is left behind.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from infranoise.models.errors import LedgerError
+from infranoise.models.ledger import reading
+from infranoise.models.ledger.store import open_store
+
+EXPERIMENT = """
+name = "cut"
+tasks = ["task"]
+samples = 8
+bands = ["1x", "uncapped"]
+[[entries]]
+agent = "oracle"
+[pods]
+runtime = "process"
+network = "none"
+"""
+TRIALS = 16
+PATIENCE_S = 60.0
+
+
+class Run:
+    """`infranoise run` in a process of its own, marked so that what it starts can be found."""
+
+    def __init__(self, folder: Path) -> None:
+        self.out = folder / "out"
+        self.mark = f"INFRANOISE_STATE={folder / 'state'}"
+        self._folder = folder
+
+    def start(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "infranoise", "run", "cut.toml", "--out", str(self.out)],
+            cwd=self._folder,
+            env=os.environ | dict([self.mark.split("=")]),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def outcomes(self) -> int:
+        ledger = self.out / "ledger.sqlite"
+        if not ledger.exists():
+            return 0
+        try:
+            return reading.progress(open_store(ledger), "cut")[0]
+        except LedgerError:
+            return 0
+
+    def left_behind(self) -> list[str]:
+        """Command lines of processes that carry this run's mark (its pods do not: see below)."""
+        return [
+            (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            for process in Path("/proc").iterdir()
+            if process.name.isdecimal() and self._marked(process)
+        ]
+
+    def _marked(self, process: Path) -> bool:
+        try:
+            return self.mark.encode() in (process / "environ").read_bytes().split(b"\0")
+        except OSError:
+            return False
+
+    def pods(self) -> list[str]:
+        folder = self._folder / "state" / "pods"
+        return [pod.name for pod in folder.iterdir()] if folder.exists() else []
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    task = tmp_path / "task"
+    for name, text in {
+        "task.toml": 'version = "1.0"\n[environment]\nmemory_mb = 64\n',
+        "instruction.md": "Do it.",
+        "environment/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /app\n",
+        "tests/test.sh": "[ -f /app/answer ]; echo $((1 - $?)) > /logs/verifier/reward.txt",
+        "solution/solve.sh": "sleep 0.2; touch /app/answer",
+    }.items():
+        (task / name).parent.mkdir(parents=True, exist_ok=True)
+        (task / name).write_text(text)
+    (tmp_path / "cut.toml").write_text(EXPERIMENT)
+    return Run(tmp_path)
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain until {what}"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_a_run_that_is_cut_off_again_and_again_ends_whole(seed: int, run: Run) -> None:
+    chance = random.Random(seed)
+    for blow in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
+        process = run.start()
+        enough = chance.randint(run.outcomes(), min(TRIALS - 2, run.outcomes() + 5))
+        until(lambda: run.outcomes() >= enough, f"{enough} trials have an outcome")  # noqa: B023
+        os.kill(process.pid, blow)
+        output, _ = process.communicate()
+        assert process.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL), output
+        until(lambda: not run.left_behind(), "nothing that the run started runs any more")
+    process = run.start()
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    store = open_store(run.out / "ledger.sqlite")
+    assert reading.progress(store, "cut") == (TRIALS, TRIALS)
+    accepted = Counter(line.trial for line in reading.attempts(store, "cut") if line.accepted)
+    assert set(accepted.values()) == {1}
+    assert len(accepted) == TRIALS
+    assert sum(cell.n for cell in reading.cell_counts(store, "cut")) == TRIALS
+    assert not run.left_behind()
+    assert not run.pods()
+
+
+def test_a_second_run_in_the_same_folder_is_refused(run: Run) -> None:
+    first = run.start()
+    until(lambda: run.outcomes() > 0, "the first run works")
+    second = run.start()
+    output, _ = second.communicate()
+    os.kill(first.pid, signal.SIGINT)
+    first.communicate()
+    assert second.returncode == 2
+    assert "another run works in this folder" in output
