@@ -7,6 +7,7 @@ from .story import Story
 from .words import listed, number, percent, percents, points
 
 ALPHA = 0.05
+UNNAMED = "all"  # the one entry of a table without an entry column
 SAME_SCORE = 0.0005  # differences that round to 0.0 points
 
 
@@ -89,6 +90,7 @@ def _intervals(lift: Lift) -> str:
     if not parts:
         return " (no interval: nothing varied that could give one)"
     alike = "; on the same tasks every repeat ended alike" if lift.se_same == 0.0 else ""
+    alike += "; all tasks moved alike" if lift.se_new == 0.0 else ""
     return f" (95 % interval {' and '.join(parts)}{alike})"
 
 
@@ -119,7 +121,11 @@ def _whose(story: Story) -> str:
         names = listed(entries) if len(entries) <= 4 else ""
         after = "a script, no model" if len(entries) == 1 else "scripts, not models"
         return f"{noun} {names} ({after})" if names else f"{noun} ({after})"
-    named = listed(entries) if len(entries) <= 4 else f"{number(len(entries))} entries"
+    if len(entries) == 1:
+        named = "all trials" if entries[0] == UNNAMED else entries[0]
+    else:
+        names = f" {listed(entries)}" if len(entries) <= 4 else ""
+        named = f"the {number(len(entries))} entries{names}"
     if not scripts:
         return named
     verb = "is a policy, no model" if len(scripts) == 1 else "are policies, not models"

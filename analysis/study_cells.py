@@ -4,11 +4,13 @@ The ledger's own counts know the assigned factors only. Which wave a trial was i
 at which hour it ran, is told by its attempt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
+from ..models.errors import DesignError
 from .cells import STRATUM, Cells
+from .equivalence import MARGIN
 from .factor import Factor
 from .parts import Asked
 from .read_ledger import Study
@@ -18,29 +20,53 @@ SET_PER_WAVE = ("concurrency",)
 OBSERVED = ("node", "hour_utc", "enforcement")
 
 
-def study_cells(study: Study) -> tuple[Cells, Asked]:
+def study_cells(
+    study: Study,
+    *,
+    reference: str | None = None,
+    more: Sequence[Factor] = (),
+    margin: float = MARGIN,
+) -> tuple[Cells, Asked]:
     """Cells of the accepted attempts, and the question to ask of them.
 
     Assigned factors keep the level at which they were randomised; node, hour and enforcement enter
     as observed where they took more than one level. Without an outcome the ledger's own, empty
     cells are returned.
+
+    Args:
+        reference: the floor band; the experiment's tightest by default.
+        more: further columns of the attempts to enter as factors.
+        margin: of equivalence, a fraction.
+    Raises:
+        DesignError: the attempts have no such column.
     """
-    reference = study.experiment.reference.name
+    floor = reference or study.experiment.reference.name
     accepted = study.attempts.filter("accepted")
     if accepted.is_empty():
-        return study.cells, Asked(reference)
+        return study.cells, Asked(floor, margin=margin)
+    factors = {factor.name: factor for factor in [*_known(study, accepted), *more]}
+    further = [name for name in factors if name != "band"]
+    if unknown := [name for name in further if name not in accepted.columns]:
+        raise DesignError(
+            f"attempts have no column {unknown[0]!r}; they have: {', '.join(accepted.columns)}"
+        )
+    waves = dict.fromkeys([WAVE, *(f.wave for f in factors.values() if f.wave is not None)])
+    cells = _cells(accepted, dict.fromkeys((*STRATUM, "band", *further, *waves)), study.cells)
+    return cells, Asked(floor, tuple(factors.values()), tuple(waves), margin)
+
+
+def _known(study: Study, accepted: pl.DataFrame) -> list[Factor]:
+    """The experiment's own factors, and what was observed to vary."""
     assigned = [name for name in study.cells.factors if name not in (*STRATUM, "band")]
     observed = [name for name in OBSERVED if accepted[name].drop_nulls().n_unique() > 1]
-    names = (*STRATUM, "band", *assigned, WAVE, *observed)
-    factors = [_assigned(name) for name in assigned] + [Factor(name) for name in observed]
-    return _cells(accepted, names, study.cells), Asked(reference, tuple(factors), (WAVE,))
+    return [_assigned(name) for name in assigned] + [Factor(name) for name in observed]
 
 
 def _assigned(name: str) -> Factor:
     return Factor(name, "wave", WAVE) if name in SET_PER_WAVE else Factor(name, "trial")
 
 
-def _cells(accepted: pl.DataFrame, names: Sequence[str], known: Cells) -> Cells:
+def _cells(accepted: pl.DataFrame, names: Collection[str], known: Cells) -> Cells:
     """Counts by all of `names`; factors that the ledger knows keep its order of levels."""
     infra = pl.col("verdict") == "infra_error"
     reward = pl.when(infra).then(0.0).otherwise(pl.col("reward"))

@@ -17,6 +17,7 @@ HEAT = tuple(f"var(--h{k})" for k in range(6))
 HEAT_STEPS = (0.001, 0.25, 0.5, 0.75, 0.999)
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 HEIGHT, ROW = 250, 26
+DASHES = ([1, 0], [9, 5], [3, 4], [9, 4, 2, 4])
 
 
 def score_chart(rows: Rows, order: Sequence[str]) -> Spec:
@@ -101,7 +102,11 @@ def entries_chart(rows: Rows, order: Sequence[str], entries: Sequence[str]) -> S
             alt.Tooltip("n:Q", title="trials"),
         ],
     )
-    lines = base.mark_line(strokeWidth=2.25)
+    dashes = alt.Scale(domain=list(entries), range=[DASHES[k % 4] for k in range(len(entries))])
+    # Lines that run over each other stay apart by their dashes.
+    lines = base.mark_line(strokeWidth=2.25).encode(
+        strokeDash=alt.StrokeDash("entry:N", scale=dashes, sort=list(entries), legend=None)
+    )
     marks = base.mark_point(filled=True, size=55, opacity=1)
     return _finished(alt.layer(lines, marks).properties(height=HEIGHT))
 
@@ -166,7 +171,9 @@ def heat_chart(rows: Rows, order: Sequence[str], tasks: Sequence[str]) -> Spec:
 
 
 def _finished(chart: Any) -> Spec:
-    return dict(chart.properties(width="container").configure(**THEME).to_dict())
+    fitted = alt.AutoSizeParams(type="fit-x", contains="padding")
+    whole = chart.properties(width="container", autosize=fitted).configure(**THEME)
+    return dict(whole.to_dict())
 
 
 def _data(rows: Rows) -> alt.InlineData:

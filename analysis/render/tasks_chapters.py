@@ -1,6 +1,6 @@
 """The chapters on tasks: what passed where, and what was killed low and passed high."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..findings import Findings
 from ..heat_map import Tile
@@ -19,11 +19,11 @@ def heat_chapter(found: Findings) -> Chapter:
     """Task by band: the share that passed, a map per entry while they are few."""
     order = [one_line(row.band) for row in found.bands]
     tasks = list(dict.fromkeys(tile.task for tile in found.heat_map))
-    entries = [curve.entry for curve in found.entries]
+    entries, short = [curve.entry for curve in found.entries], short_names(tasks)
     figures = [
         Figure(
             f"{one_line(entry, 60)}: score of each task by band.",
-            heat_chart(_tiles(found.heat_map, entry), order, [one_line(t, 60) for t in tasks]),
+            heat_chart(_tiles(found.heat_map, entry, short), order, list(short.values())),
             width=520,
         )
         for entry in (entries if len(entries) <= MOST_MAPS else ())
@@ -51,10 +51,21 @@ def _heat_lead(found: Findings, tasks: Sequence[str]) -> str:
     return f"{len(vary)} of {len(tasks)} tasks {verb} differently in different bands."
 
 
-def _tiles(tiles: Sequence[Tile], entry: str) -> Rows:
+def short_names(tasks: Sequence[str]) -> dict[str, str]:
+    """Task -> its name in a chart: without the benchmark's, where all are of one.
+
+    >>> short_names(["suite/a", "suite/b"])
+    {'suite/a': 'a', 'suite/b': 'b'}
+    """
+    benchmarks = {task.partition("/")[0] for task in tasks if "/" in task}
+    alike = len(benchmarks) == 1 and all("/" in task for task in tasks)
+    return {task: one_line(task.partition("/")[2] if alike else task, 60) for task in tasks}
+
+
+def _tiles(tiles: Sequence[Tile], entry: str, short: Mapping[str, str]) -> Rows:
     return [
         {
-            "task": one_line(tile.task, 60),
+            "task": short[tile.task],
             "band": one_line(tile.band),
             "score": tile.score,
             "label": f"{tile.passed}/{tile.n}",

@@ -1,0 +1,85 @@
+"""`infranoise.analyze`: from a table of trials, or from cells, to findings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+
+import polars as pl
+
+from ..models.errors import DesignError
+from .cells import Cells
+from .columns import Columns
+from .equivalence import MARGIN
+from .factor import Factor
+from .findings import Findings, findings
+from .parts import Asked
+from .read import read_table
+
+ROLES = frozenset(field.name for field in fields(Columns)) - {"factors"}
+SUFFIXES = frozenset({".csv", ".tsv", ".parquet", ".pq"})
+
+
+def analyze(
+    table: Cells | Path | str,
+    *,
+    columns: Mapping[str, str] | str | None = None,
+    factors: Iterable[Factor | str] = (),
+    reference: str | None = None,
+    margin: float = MARGIN,
+) -> Findings:
+    """Every finding of a table of trials or counts; see `findings_json` for the names.
+
+    Args:
+        table: the path of a CSV, TSV or Parquet table, or cells.
+        columns: role -> column, as a mapping `{"task": "t", "passed": "y"}` or as text
+            "task=t,passed=y"; for roles see `Columns`. By default columns bear the roles' names.
+        factors: further columns that may move the score, such as "node" (observed),
+            "egress:assigned=trial" or "concurrency:assigned=wave:batch".
+        reference: the floor band; by default the first in reading order.
+        margin: of equivalence, a fraction.
+    Raises:
+        DesignError: the table, its columns or its factors are not as said.
+    """
+    asked = [f if isinstance(f, Factor) else Factor.parse(f) for f in factors]
+    waves = tuple(dict.fromkeys(f.wave for f in asked if f.wave is not None))
+    if not isinstance(table, Cells):
+        names = [*(f.name for f in asked if f.name != "band"), *waves]
+        table = read_table(Path(table), named_columns(Path(table), columns, names))
+    return findings(table, Asked(reference, tuple(asked), waves, margin))
+
+
+def named_columns(
+    table: Path, columns: Mapping[str, str] | str | None, factors: Iterable[str] = ()
+) -> Columns:
+    """Columns from text, from a mapping, or from the table's own names where they are roles.
+
+    Further factors stand in columns of their own names.
+
+    Raises:
+        DesignError: as `Columns.parse`, or no column of the table bears a role's name.
+    """
+    further = {name: name for name in factors}
+    if columns is None:
+        columns = {role: role for role in _header(table) if role in ROLES}
+        if not {"passed", "passes"} & columns.keys():
+            raise DesignError(
+                f"{table}: which column means what? say so, for example "
+                "task=…,entry=…,band=…,passed=…,infra_error=…"
+            )
+    if not isinstance(columns, str):
+        columns = ",".join(f"{role}={column}" for role, column in columns.items())
+    return Columns.parse(columns, further)
+
+
+def is_table(path: str | Path) -> bool:
+    """True if a path names a table rather than a store."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def _header(table: Path) -> list[str]:
+    if not table.is_file():
+        raise DesignError(f"{table}: no such table")
+    if table.suffix.lower() in (".parquet", ".pq"):
+        return pl.scan_parquet(table).collect_schema().names()
+    separator = "\t" if table.suffix.lower() == ".tsv" else ","
+    return pl.scan_csv(table, separator=separator).collect_schema().names()
