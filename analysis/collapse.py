@@ -55,7 +55,9 @@ def _batches(rows: pl.LazyFrame, seekable: bool) -> Iterator[pl.DataFrame]:
         yield rows.slice(first, ROWS_PER_SLICE).collect()
 
 
-def _by_verdict(batches: Iterable[pl.DataFrame], coders: Mapping[str, Coder]) -> list[AnyArray] | None:
+def _by_verdict(
+    batches: Iterable[pl.DataFrame], coders: Mapping[str, Coder]
+) -> list[AnyArray] | None:
     """The sum of each of `COUNTS` by level of every factor; None if they would be too large.
 
     The verdict is one more axis: counting rows costs half of summing weights.

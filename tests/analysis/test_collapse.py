@@ -52,7 +52,9 @@ def _expected(trials: pl.DataFrame) -> dict[tuple[str, ...], tuple[float, ...]]:
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
-def test_a_file_gives_the_counts_of_its_rows(trials: pl.DataFrame, tmp_path: Path, kind: str):
+def test_a_file_gives_the_counts_of_its_rows(
+    trials: pl.DataFrame, tmp_path: Path, kind: str
+) -> None:
     path = tmp_path / f"trials.{kind}"
     if kind == "parquet":
         trials.write_parquet(path)
@@ -63,7 +65,7 @@ def test_a_file_gives_the_counts_of_its_rows(trials: pl.DataFrame, tmp_path: Pat
 
 def test_it_makes_no_difference_how_the_counting_is_done(
     trials: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     expected = _expected(trials)
     assert _plain(collapse(trials.lazy(), COLUMNS, seekable=False)) == expected
     monkeypatch.setattr(collapsing, "ROWS_PER_SLICE", 700)
@@ -72,7 +74,7 @@ def test_it_makes_no_difference_how_the_counting_is_done(
     assert _plain(collapse(trials.lazy(), COLUMNS)) == expected
 
 
-def test_a_table_of_counts_gives_the_same_cells_as_its_trials(trials: pl.DataFrame):
+def test_a_table_of_counts_gives_the_same_cells_as_its_trials(trials: pl.DataFrame) -> None:
     counts = trials.group_by("t", "m", "b", "node").agg(
         pl.len().alias("n"), pl.col("y").sum().alias("s"), pl.col("err").sum().alias("e")
     )
@@ -92,20 +94,20 @@ def test_a_table_of_counts_gives_the_same_cells_as_its_trials(trials: pl.DataFra
 )
 def test_verdicts_may_be_written_in_many_ways_and_a_missing_one_is_an_infra_error(
     passed: list[object], infra: list[object]
-):
+) -> None:
     table = pl.DataFrame({"b": ["1x"] * 3, "y": passed, "err": infra}, strict=False)
     cells = collapse(table.lazy(), Columns.parse("band=b,passed=y,infra_error=err"))
     assert (cells.n[0], cells.passed[0], cells.infra[0]) == (3, 1, 1)
     assert cells.levels["task"] == ("all",)
 
 
-def test_fractions_keep_their_sum_and_sum_of_squares():
+def test_fractions_keep_their_sum_and_sum_of_squares() -> None:
     table = pl.DataFrame({"b": ["1x"] * 3, "y": [0.25, 1.0, 0.5]})
     cells = collapse(table.lazy(), Columns.parse("band=b,passed=y"))
     assert (cells.passed[0], cells.reward_sum[0], cells.reward_sumsq[0]) == (1, 1.75, 1.3125)
 
 
-def test_more_labels_than_a_small_table_holds_are_told_apart():
+def test_more_labels_than_a_small_table_holds_are_told_apart() -> None:
     labels = [f"wave-{i % 3000}" for i in range(9_000)]
     table = pl.DataFrame({"w": labels, "y": [i % 3 == 0 for i in range(9_000)]})
     cells = collapse(table.lazy(), Columns.parse("passed=y", {"wave": "w"}))
@@ -137,7 +139,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_table_that_cannot_be_counted_is_refused_with_the_reason(case: str):
+def test_a_table_that_cannot_be_counted_is_refused_with_the_reason(case: str) -> None:
     table, says = REFUSED[case]
     frame = pl.DataFrame(table, strict=False)
     if frame.height == 0:
@@ -146,7 +148,7 @@ def test_a_table_that_cannot_be_counted_is_refused_with_the_reason(case: str):
         collapse(frame.lazy(), Columns.parse("band=b,passed=y,infra_error=err"))
 
 
-def test_an_empty_table_is_too_small_and_a_missing_file_no_design(tmp_path: Path):
+def test_an_empty_table_is_too_small_and_a_missing_file_no_design(tmp_path: Path) -> None:
     columns = Columns.parse("band=b,passed=y")
     empty = pl.DataFrame(schema={"b": pl.String, "y": pl.Boolean})
     with pytest.raises(SampleTooSmall):
@@ -169,6 +171,6 @@ MAPS = {
 
 
 @pytest.mark.parametrize("text", MAPS)
-def test_a_column_map_that_makes_no_sense_says_what_would(text: str):
+def test_a_column_map_that_makes_no_sense_says_what_would(text: str) -> None:
     with pytest.raises(DesignError, match=MAPS[text]):
         Columns.parse(text)
