@@ -128,11 +128,8 @@ def _measured_s(folder: Path, experiment: str) -> float | None:
     ledger = folder / LEDGER
     if not ledger.exists():
         return None
-    walls = [
-        line.record.clocks.ended_at - line.record.clocks.received_at
-        for line in attempts(open_store(ledger), experiment)
-        if line.record is not None
-    ]
+    records = (line.record for line in attempts(open_store(ledger), experiment))
+    walls = [wall for record in records if record and (wall := record.clocks.wall_s) is not None]
     return sum(walls) / len(walls) if walls else None
 
 

@@ -44,7 +44,9 @@ class Band(Value):
 
     By default the memory ceiling alone moves: CPU and storage are only scheduled by their floor,
     so that a band differs from its neighbour in one thing. `swap` is swap beyond the memory
-    ceiling, as a multiple of the memory spec (0: none).
+    ceiling, as a multiple of the memory spec (0: none). A band that is not `stated` names a
+    configuration of imported results whose floors and ceilings nobody recorded: its numbers mean
+    nothing.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9][\w.+-]*$")]
@@ -53,6 +55,7 @@ class Band(Value):
     storage: Share = Share(floor=None, ceiling="uncapped")
     oom_scope: OomScope = "process"
     swap: Annotated[float, Field(ge=0)] = 0.0
+    stated: bool = True
 
     @classmethod
     def shorthand(cls, text: str) -> "Band":

@@ -3,7 +3,8 @@
     InfranoiseError
     ├── DesignError            the experiment as written cannot be run
     │   ├── TaskFileError      one task's files are wrong; the other tasks go on
-    │   └── ExperimentFileError
+    │   ├── ExperimentFileError
+    │   └── SourceFault        one file of imported results is wrong; the other files go on
     ├── SampleTooSmall         a number was asked of counts that cannot give it
     ├── WireError              a message of a version or shape that we do not speak
     ├── LedgerError            the store refuses or cannot be read
@@ -50,6 +51,20 @@ class ExperimentFileError(DesignError):
     def __init__(self, path: Path | str, key: str, expected: str) -> None:
         self.path, self.key, self.expected = path, key, expected
         super().__init__(f"{path}: {key + ': ' if key else ''}{expected}")
+
+
+class SourceFault(DesignError):
+    """A file of results that others produced cannot be read; nothing of it was taken in.
+
+    Args:
+        path: the file at fault.
+        place: where in it: a line, a byte, a key, a trial; "" when the whole file is meant.
+        problem: what is wrong, and what to do about it where something can be done.
+    """
+
+    def __init__(self, path: Path | str, place: str, problem: str) -> None:
+        self.path, self.place, self.problem = path, place, problem
+        super().__init__(f"{path}: {place + ': ' if place else ''}{problem}")
 
 
 class SampleTooSmall(InfranoiseError):

@@ -22,6 +22,7 @@ from .errors import WireError
 from .evidence import Evidence
 from .execution import Stream
 from .limits import Limits
+from .origin import Origin
 from .task import Task
 from .trial import TrialKey
 from .value import Value
@@ -108,7 +109,10 @@ class Artefact(Value):
 
 
 class AttemptRecord(_Message):
-    """What one attempt left: the facts, never a verdict (that is `classify`'s, at home)."""
+    """What one attempt left: the facts, never a verdict (that is `classify`'s, at home).
+
+    `origin` is set where others ran the attempt and we only read of it.
+    """
 
     version: Literal[1] = 1
     attempt_id: str
@@ -123,3 +127,4 @@ class AttemptRecord(_Message):
     artefacts: tuple[Artefact, ...] = ()
     image_id: str = ""
     worker_version: str
+    origin: Origin | None = None

@@ -32,7 +32,7 @@ class Ending:
     trial: str
     experiment: str
     node: str
-    ended_at: float
+    ended_at: float | None
     evidence: Evidence
     record: str | None = None
 
@@ -155,7 +155,7 @@ def _accept(
             .values(accepted=bindparam("attempt")),
             [{"of": trial, "attempt": e.attempt} for trial, e in accepted.items()],
         )
-        _count(connection, [(cells[t], outcomes[e.attempt]) for t, e in accepted.items()])
+        count(connection, [(cells[t], outcomes[e.attempt]) for t, e in accepted.items()])
     return {ending.attempt for ending in accepted.values()}
 
 
@@ -186,7 +186,8 @@ def _open_trials(
     return cells, used
 
 
-def _count(connection: Connection, outcomes: Sequence[tuple[int, Outcome]]) -> None:
+def count(connection: Connection, outcomes: Sequence[tuple[int, Outcome]]) -> None:
+    """Add outcomes of trials to the counts of their cells, given by id."""
     sums: dict[int, list[float]] = {}
     for cell, outcome in outcomes:
         row = sums.setdefault(cell, [0, 0, 0, 0, 0.0, 0.0])

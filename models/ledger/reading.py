@@ -64,7 +64,7 @@ class AttemptLine:
     reward: float | None
     rule: str | None
     detail: str | None
-    placed_at: float
+    placed_at: float | None
     record: AttemptRecord | None
 
 

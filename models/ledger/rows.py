@@ -114,7 +114,8 @@ class AttemptRow(SQLModel, table=True):
     """One execution of a trial on a node. Append-only: a retry is another row.
 
     `state` is `placed` until its record arrives, then `ended`; `record` is the whole
-    `AttemptRecord`, from which the outcome columns can be judged again.
+    `AttemptRecord`, from which the outcome columns can be judged again. `placed_at` is None for
+    an attempt that others ran.
     """
 
     __tablename__ = "attempt"
@@ -126,7 +127,7 @@ class AttemptRow(SQLModel, table=True):
     number: int
     node: str
     state: str = Field(default="placed", index=True)
-    placed_at: float
+    placed_at: float | None = None
     ended_at: float | None = None
     verdict: str | None = None
     cause: str | None = None
@@ -155,6 +156,25 @@ class NodeProfileRow(SQLModel, table=True):
 
     hash: str = Field(primary_key=True)
     first_seen_at: float
+    document: str
+
+
+class SourceRow(SQLModel, table=True):
+    """A tree of results that others produced, as it was imported into an experiment.
+
+    `document` is a `models.source.Source`: what the source says of itself, how it was read, and
+    what it does not record. The same tree imported again replaces its row.
+    """
+
+    __tablename__ = "source"
+    __table_args__ = (UniqueConstraint("experiment", "kind", "path"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name", index=True)
+    kind: str
+    path: str
+    content_hash: str
+    imported_at: float
     document: str
 
 
