@@ -25,7 +25,7 @@ from .ranks import Curve, Rank, RankChange, entries_of, rank_changes, ranks
 from .shocks import RunShocks
 from .split import Split
 from .story import Story
-from .trend import Trend, trend
+from .trend import Trend
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Findings:
     heat_map: tuple[Tile, ...]
     ranks: tuple[Rank, ...]
     rank_changes: tuple[RankChange, ...]
-    trend: Trend
+    trend: Trend | None
     heterogeneity: Heterogeneity | None
     components: Components | None
     attribution: Attribution | None
@@ -105,7 +105,7 @@ def findings(cells: Cells, asked: Asked | None = None, known: Known | None = Non
         heat_map=heat_map(small),
         ranks=ranks(curves),
         rank_changes=rank_changes(curves),
-        trend=trend(small),
+        trend=parts.trend(),
         heterogeneity=parts.heterogeneity(),
         components=parts.components(),
         attribution=attribution,

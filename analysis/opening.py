@@ -21,7 +21,7 @@ def opening(story: Story) -> tuple[str, str]:
     """
     if story.n == 0:
         return _nothing_yet(story.planned), "No score can be told before a trial ends."
-    return _so_far(story) + _on_errors(story), score_sentence(story)
+    return _so_far(story, _on_errors(story)), score_sentence(story)
 
 
 def _nothing_yet(planned: int | None) -> str:
@@ -32,10 +32,11 @@ def _nothing_yet(planned: int | None) -> str:
     return f"None of the {planned:,} planned trials has an outcome yet."
 
 
-def _so_far(story: Story) -> str:
+def _so_far(story: Story, sentence: str) -> str:
     if story.planned is None or story.n >= story.planned:
-        return ""
-    return f"So far, with {story.n:,} of {counted(story.planned, 'trial')} ended: "
+        return sentence
+    begun = f"So far, with {story.n:,} of {counted(story.planned, 'trial')} ended, "
+    return begun + sentence[0].lower() + sentence[1:]
 
 
 def _on_errors(story: Story) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from ..models.errors import DesignError, SampleTooSmall
 from .attribution import Attribution, attribute
 from .bands import BandRow
@@ -19,6 +21,7 @@ from .gaps import GapTable, gaps
 from .heterogeneity import Heterogeneity, heterogeneity
 from .shocks import RunShocks, run_shocks
 from .split import Split, split
+from .trend import Trend, trend
 from .unmatched import unmatched
 
 BAND = Factor("band", "trial")
@@ -128,9 +131,18 @@ class Parts:
             lambda: design_report(self.cells, factors, self.rows, self.asked.waves),
         )
 
+    def trend(self) -> Trend | None:
+        """The trends over bands."""
+        return self._tried("trend", trend, self.small)
+
     def crosscheck(self) -> Crosscheck | None:
         """Every lift by other methods."""
-        return self._tried("crosscheck", lambda: crosscheck(self.small, self.floor))
+        return self._tried("crosscheck", lambda: crosscheck(self._floor_run(), self.floor))
+
+    def _floor_run(self) -> Cells:
+        if not any(row.n for row in self.rows if row.band == self.floor):
+            raise SampleTooSmall(f"no trial of {self.floor} has an outcome yet")
+        return self.small
 
     def _varies(self, factor: str) -> bool:
         codes = self.cells.codes[factor]
@@ -139,8 +151,12 @@ class Parts:
     def _tried[**P, T](
         self, part: str, make: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
+        if not len(self.small):
+            self.refused[part] = "no trial has an outcome yet"
+            return None
         try:
-            return make(*args, **kwargs)
+            with np.errstate(divide="ignore", invalid="ignore"):  # of strata that were not run
+                return make(*args, **kwargs)
         except (DesignError, SampleTooSmall) as error:
             self.refused[part] = str(error)
             return None

@@ -4,7 +4,7 @@ from .bands import BandRow, Lift
 from .equivalence import Equivalence
 from .intervals import Interval
 from .story import Story
-from .words import listed, number, percent, percents, points
+from .words import listed, number, percent, points
 
 ALPHA = 0.05
 UNNAMED = "all"  # the one entry of a table without an entry column
@@ -41,7 +41,7 @@ def _one_band(story: Story) -> str:
         left = row.score.excluded
         without = f", {percent(left.est)} without them" if left else ""
         told += (
-            f" with infrastructure errors as failures{without}, and between {percents(lo, hi)} "
+            f" with infrastructure errors as failures{without}, and between {percent(lo)} and {percent(hi)} "
             "whatever they hid"
         )
     return f"{told}; one band tells nothing of what headroom is worth."
