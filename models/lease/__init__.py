@@ -1,0 +1,1 @@
+"""Leases: who holds which attempt, told to Redis in scripts that do one thing at once."""

@@ -1,0 +1,39 @@
+"""The Redis keys of a fleet. Everything here may be lost: the ledger is the truth.
+
+| key | kind | meaning |
+|---|---|---|
+| `infranoise:node:<id>` | hash | a node's incarnation, state, totals and what is free of them |
+| `infranoise:beats` | sorted set | node -> when it was last heard of, in ms of the server's clock |
+| `infranoise:lease:<attempt>` | hash | node, incarnation, fence, floors, whether it has started |
+| `infranoise:expiry` | sorted set | attempt -> when its lease ends, in ms of the server's clock |
+| `infranoise:held:<node>` | set | attempts that a node holds |
+| `infranoise:fence` | counter | the next fencing token |
+| `infranoise:leader` | string | token of the scheduler that leads |
+| `infranoise:records` | stream | attempt records on their way home |
+| `infranoise:cancel` | set | attempts that are to be stopped where they run |
+
+Times are taken from the server (`TIME`), so that clocks of nodes do not matter.
+"""
+
+PREFIX = "infranoise"
+BEATS = f"{PREFIX}:beats"
+EXPIRY = f"{PREFIX}:expiry"
+FENCE = f"{PREFIX}:fence"
+LEADER = f"{PREFIX}:leader"
+RECORDS = f"{PREFIX}:records"
+CANCEL = f"{PREFIX}:cancel"
+
+
+def node_key(node: str) -> str:
+    """The hash of a node."""
+    return f"{PREFIX}:node:{node}"
+
+
+def lease_key(attempt: str) -> str:
+    """The hash of an attempt's lease."""
+    return f"{PREFIX}:lease:{attempt}"
+
+
+def held_key(node: str) -> str:
+    """The attempts that a node holds."""
+    return f"{PREFIX}:held:{node}"

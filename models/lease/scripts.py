@@ -1,0 +1,182 @@
+"""The scripts, in Lua: each is one step that cannot be seen half done.
+
+Numbers are whole: milli-cores and bytes. Every script takes the time from the server.
+"""
+
+NOW = """
+local function now()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local P = 'infranoise:'
+local function release(attempt)
+  local lease = P .. 'lease:' .. attempt
+  local got = redis.call('HMGET', lease, 'node', 'cpu', 'memory', 'incarnation')
+  if got[1] then
+    local node = P .. 'node:' .. got[1]
+    if redis.call('HGET', node, 'incarnation') == got[4] then
+      redis.call('HINCRBY', node, 'free_cpu', got[2])
+      redis.call('HINCRBY', node, 'free_memory', got[3])
+      redis.call('HINCRBY', node, 'free_slots', 1)
+    end
+    redis.call('SREM', P .. 'held:' .. got[1], attempt)
+  end
+  redis.call('DEL', lease)
+  redis.call('ZREM', P .. 'expiry', attempt)
+  return got[1]
+end
+"""
+
+# ARGV: node, incarnation, cpu, memory, slots, state, hello. A new incarnation lets go of what the
+# old one held: those leases end now, so that the reaper finds them.
+HELLO = (
+    NOW
+    + """
+local node, key = ARGV[1], P .. 'node:' .. ARGV[1]
+for _, attempt in ipairs(redis.call('SMEMBERS', P .. 'held:' .. node)) do
+  if redis.call('HGET', P .. 'lease:' .. attempt, 'incarnation') ~= ARGV[2] then
+    redis.call('ZADD', P .. 'expiry', 0, attempt)
+  end
+end
+local state = redis.call('HGET', key, 'state') or ARGV[6]
+redis.call('HSET', key, 'incarnation', ARGV[2], 'state', state,
+  'cpu', ARGV[3], 'memory', ARGV[4], 'slots', ARGV[5],
+  'free_cpu', ARGV[3], 'free_memory', ARGV[4], 'free_slots', ARGV[5], 'hello', ARGV[7])
+redis.call('ZADD', P .. 'beats', now(), node)
+return 1
+"""
+)
+
+# ARGV: freshness ms, time to live ms, then per lease: attempt, node, cpu, memory.
+# Returns per lease its fence, or 0 where the node is not up, not fresh, or has no room.
+GRANT = (
+    NOW
+    + """
+local at, out = now(), {}
+for i = 3, #ARGV, 4 do
+  local attempt, node = ARGV[i], ARGV[i + 1]
+  local cpu, memory = tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local key = P .. 'node:' .. node
+  local got = redis.call('HMGET', key,
+    'state', 'free_cpu', 'free_memory', 'free_slots', 'incarnation')
+  local beat = tonumber(redis.call('ZSCORE', P .. 'beats', node) or 0)
+  local fence = 0
+  if got[1] == 'up' and at - beat <= tonumber(ARGV[1]) and tonumber(got[2]) >= cpu
+     and tonumber(got[3]) >= memory and tonumber(got[4]) >= 1
+     and redis.call('EXISTS', P .. 'lease:' .. attempt) == 0 then
+    fence = redis.call('INCR', P .. 'fence')
+    redis.call('HINCRBY', key, 'free_cpu', -cpu)
+    redis.call('HINCRBY', key, 'free_memory', -memory)
+    redis.call('HINCRBY', key, 'free_slots', -1)
+    redis.call('HSET', P .. 'lease:' .. attempt, 'node', node, 'fence', fence, 'cpu', cpu,
+      'memory', memory, 'incarnation', got[5], 'started', 0)
+    redis.call('SADD', P .. 'held:' .. node, attempt)
+    redis.call('ZADD', P .. 'expiry', at + tonumber(ARGV[2]), attempt)
+  end
+  out[#out + 1] = fence
+end
+return out
+"""
+)
+
+# ARGV: attempt, node, incarnation, fence, time to live ms. Returns 1 once, for the holder alone:
+# a replayed, doubled or late message gets 0.
+START = (
+    NOW
+    + """
+local key = P .. 'lease:' .. ARGV[1]
+local got = redis.call('HMGET', key, 'node', 'incarnation', 'fence', 'started')
+if got[1] ~= ARGV[2] or got[2] ~= ARGV[3] or got[3] ~= ARGV[4] or got[4] ~= '0' then return 0 end
+redis.call('HSET', key, 'started', 1)
+redis.call('ZADD', P .. 'expiry', now() + tonumber(ARGV[5]), ARGV[1])
+return 1
+"""
+)
+
+# ARGV: node, incarnation, time to live ms, then per lease: attempt, fence.
+# Returns what is to be stopped: first 1 if the node must say hello again, then attempts.
+BEAT = (
+    NOW
+    + """
+local at = now()
+local known = redis.call('HGET', P .. 'node:' .. ARGV[1], 'incarnation') == ARGV[2]
+local out = {known and '0' or '1'}
+if known then redis.call('ZADD', P .. 'beats', at, ARGV[1]) end
+for i = 4, #ARGV, 2 do
+  local got = redis.call('HMGET', P .. 'lease:' .. ARGV[i], 'node', 'incarnation', 'fence')
+  local ours = got[1] == ARGV[1] and got[2] == ARGV[2] and got[3] == ARGV[i + 1]
+  if ours and redis.call('SISMEMBER', P .. 'cancel', ARGV[i]) == 0 then
+    redis.call('ZADD', P .. 'expiry', at + tonumber(ARGV[3]), ARGV[i])
+  else
+    out[#out + 1] = ARGV[i]
+  end
+end
+return out
+"""
+)
+
+# ARGV: attempt, fence, record. The record always goes home; the lease ends only if it is still
+# this one's. Returns 1 if it was.
+FINISH = (
+    NOW
+    + """
+redis.call('XADD', P .. 'records', '*', 'record', ARGV[3])
+redis.call('SREM', P .. 'cancel', ARGV[1])
+if redis.call('HGET', P .. 'lease:' .. ARGV[1], 'fence') ~= ARGV[2] then return 0 end
+release(ARGV[1])
+return 1
+"""
+)
+
+# ARGV: at most so many. Ends leases whose time is over. Returns attempt, node, started, attempt, …
+REAP = (
+    NOW
+    + """
+local out = {}
+local over = redis.call('ZRANGEBYSCORE', P .. 'expiry', '-inf', now(), 'LIMIT', 0, ARGV[1])
+for _, attempt in ipairs(over) do
+  local started = redis.call('HGET', P .. 'lease:' .. attempt, 'started') or '0'
+  out[#out + 1] = attempt
+  out[#out + 1] = release(attempt) or ''
+  out[#out + 1] = started
+end
+return out
+"""
+)
+
+# ARGV: attempts. Gives back leases that were granted and never sent. Returns how many there were.
+REVOKE = (
+    NOW
+    + """
+local n = 0
+for _, attempt in ipairs(ARGV) do
+  if release(attempt) then n = n + 1 end
+end
+return n
+"""
+)
+
+# ARGV: token, time to live ms. Takes or renews the lead. Returns the fence of this lead, or 0.
+LEAD = (
+    NOW
+    + """
+local key = P .. 'leader'
+local holder = redis.call('HGET', key, 'token')
+if holder and holder ~= ARGV[1] then return 0 end
+if not holder then
+  redis.call('HSET', key, 'token', ARGV[1], 'fence', redis.call('INCR', P .. 'fence'))
+end
+redis.call('PEXPIRE', key, ARGV[2])
+return tonumber(redis.call('HGET', key, 'fence'))
+"""
+)
+
+# ARGV: token. Gives up the lead if it is ours.
+STEP_DOWN = (
+    NOW
+    + """
+local key = P .. 'leader'
+if redis.call('HGET', key, 'token') ~= ARGV[1] then return 0 end
+return redis.call('DEL', key)
+"""
+)

@@ -1,0 +1,174 @@
+"""Home's side of the leases: who leads, which nodes there are, grants, and what has run out."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import redis
+
+from ..models.errors import BrokerError
+from ..models.lease import keys, scripts
+from ..models.lease.capacity import Capacity
+
+FRESH_MS = 7_000  # a node that was not heard of for so long gets nothing more
+GRANT_MS = 30_000  # time for a message to reach its node and be started
+REAP_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """A node as Redis has it. `silent_s` is how long ago it was heard of."""
+
+    id: str
+    state: str
+    total: Capacity
+    free: Capacity
+    silent_s: float
+    hello: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A lease to be granted: the attempt, the node, and the floor that it takes there."""
+
+    attempt: str
+    node: str
+    floor: Capacity
+
+
+@dataclass(frozen=True, slots=True)
+class RunOut:
+    """A lease that ran out; `started` tells whether its node had begun the attempt."""
+
+    attempt: str
+    node: str
+    started: bool
+
+
+class Leases:
+    """One connection to the leases of a fleet.
+
+    Raises:
+        BrokerError: from every method, when the server goes away.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._redis: redis.Redis = redis.Redis.from_url(
+            address, socket_timeout=15, health_check_interval=10, decode_responses=True
+        )
+        register = self._redis.register_script
+        self._grant, self._reap = register(scripts.GRANT), register(scripts.REAP)
+        self._revoke, self._lead = register(scripts.REVOKE), register(scripts.LEAD)
+        self._step_down = register(scripts.STEP_DOWN)
+
+    def lead(self, token: str, for_ms: int) -> int:
+        """Take or renew the lead; the fence of this lead, 0 where another leads."""
+        return int(self._run(self._lead, token, for_ms))
+
+    def step_down(self, token: str) -> None:
+        """Give up the lead."""
+        self._run(self._step_down, token)
+
+    def nodes(self) -> list[NodeState]:
+        """Every node that ever said hello and was not forgotten."""
+        try:
+            said = self._redis.zrange(keys.BEATS, 0, -1, withscores=True)
+            beats = cast(list[tuple[str, float]], said)
+            seconds, micros = self._redis.time()
+            pipe = self._redis.pipeline(transaction=False)
+            for node, _ in beats:
+                pipe.hgetall(keys.node_key(node))
+            hashes = pipe.execute()
+        except redis.RedisError as error:
+            raise _gone(error) from error
+        now_ms = seconds * 1000 + micros / 1000
+        return [
+            _node_state(node, fields, (now_ms - beat) / 1000)
+            for (node, beat), fields in zip(beats, hashes)
+            if fields
+        ]
+
+    def grant(self, wanted: Sequence[Grant]) -> list[int]:
+        """Grant leases where the node is up, fresh and has room; fences, 0 where refused."""
+        if not wanted:
+            return []
+        words: list[str | int] = [FRESH_MS, GRANT_MS]
+        for one in wanted:
+            words += [one.attempt, one.node, one.floor.cpu_m, one.floor.memory_bytes]
+        return [int(fence) for fence in self._run(self._grant, *words)]
+
+    def revoke(self, attempts: Sequence[str]) -> int:
+        """Take back leases; their capacity is free again."""
+        return int(self._run(self._revoke, *attempts)) if attempts else 0
+
+    def run_out(self) -> list[RunOut]:
+        """End the leases whose time is over."""
+        said = self._run(self._reap, REAP_AT_ONCE)
+        return [RunOut(said[i], said[i + 1], said[i + 2] == "1") for i in range(0, len(said), 3)]
+
+    def held(self, attempts: Sequence[str]) -> set[str]:
+        """Those of the attempts that have a lease."""
+        pipe = self._redis.pipeline(transaction=False)
+        for attempt in attempts:
+            pipe.exists(keys.lease_key(attempt))
+        try:
+            return {attempt for attempt, there in zip(attempts, pipe.execute()) if there}
+        except redis.RedisError as error:
+            raise _gone(error) from error
+
+    def cancel(self, attempts: Sequence[str]) -> None:
+        """Ask the nodes to stop attempts; they do so at their next heartbeat."""
+        if attempts:
+            self._command("sadd", keys.CANCEL, *attempts)
+
+    def set_state(self, node: str, state: str) -> bool:
+        """Set a node `up` or `drain`; False if there is no such node."""
+        if not self._command("exists", keys.node_key(node)):
+            return False
+        self._command("hset", keys.node_key(node), "state", state)
+        return True
+
+    def forget(self, node: str) -> None:
+        """Drop a node that is gone for good."""
+        self._command("zrem", keys.BEATS, node)
+        self._command("delete", keys.node_key(node))
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._redis.close()
+
+    def _run(self, script: Any, *words: str | int) -> Any:
+        try:
+            return script(args=words)
+        except redis.RedisError as error:
+            raise _gone(error) from error
+
+    def _command(self, name: str, *words: str) -> Any:
+        try:
+            return getattr(self._redis, name)(*words)
+        except redis.RedisError as error:
+            raise _gone(error) from error
+
+
+def _node_state(node: str, fields: dict[str, str], silent_s: float) -> NodeState:
+    return NodeState(
+        id=node,
+        state=fields["state"],
+        total=_capacity(fields, ""),
+        free=_capacity(fields, "free_"),
+        silent_s=silent_s,
+        hello=json.loads(fields.get("hello") or "{}"),
+    )
+
+
+def _capacity(fields: dict[str, str], prefix: str) -> Capacity:
+    return Capacity(
+        cpu_m=int(fields[f"{prefix}cpu"]),
+        memory_bytes=int(fields[f"{prefix}memory"]),
+        slots=int(fields[f"{prefix}slots"]),
+    )
+
+
+def _gone(error: redis.RedisError) -> BrokerError:
+    return BrokerError(f"the queue server went away: {error}")
