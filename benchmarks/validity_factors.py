@@ -70,30 +70,27 @@ def fleet(
     rng: np.random.Generator, *, tasks: int = 89, entries: int = 4, samples: int = 5
 ) -> Fleet:
     """Node goes along with band, hour with entry, concurrency with node."""
-    shape = (tasks, entries, len(EFFECTS["band"]), samples)
-    task, entry, band, _ = (index.reshape(-1) for index in np.indices(shape))
-    node = _pick(
-        rng, np.array([[6, 3, 1], [5, 3, 2], [4, 4, 2], [3, 4, 3], [2, 4, 4], [1, 4, 5]])[band]
-    )
-    hour = _pick(rng, (1 + 3 * (np.arange(6) % 4 == (entry % 4)[:, None])))
-    concurrency = _pick(rng, np.array([[6, 3, 1], [3, 4, 3], [1, 3, 6]])[node])
-    rows = np.column_stack([task, entry, band, node, hour, concurrency])
-    cells, n = np.unique(rows, axis=0, return_counts=True)
+    chances = _together(entries)
+    size = np.full((tasks, 1, 1), samples)
+    drawn = rng.multinomial(size, chances.reshape(*chances.shape[:2], -1))
+    drawn = drawn.reshape(tasks, *chances.shape)
     names = ("task", "entry", *EFFECTS)
+    codes = dict(zip(names, np.nonzero(drawn), strict=True))
     lean = {
         factor: np.asarray(logits) * (1.0 + LEANS * rng.standard_normal((tasks, len(logits))))
         for factor, logits in EFFECTS.items()
     }
-    ability = (
-        2.8 * rng.standard_normal((tasks, 1)) + 1.5 * rng.standard_normal((tasks, entries)) - 0.8
-    )
-    return Fleet(dict(zip(names, cells.T.copy(), strict=True)), n, ability, lean)
+    spread = 2.8 * rng.standard_normal((tasks, 1)) + 1.5 * rng.standard_normal((tasks, entries))
+    return Fleet(codes, drawn[drawn > 0], spread - 0.8, lean)
 
 
-def _pick(rng: np.random.Generator, weights: np.ndarray) -> Codes:
-    """One level per row, drawn by the row's weights."""
-    ends = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
-    return np.asarray((rng.random((len(weights), 1)) > ends).sum(axis=1), dtype=np.int64)
+def _together(entries: int) -> Floats:
+    """P(node, hour, concurrency | entry, band), shape (entries, bands, nodes, hours, levels)."""
+    node = np.array([[6, 3, 1], [5, 3, 2], [4, 4, 2], [3, 4, 3], [2, 4, 4], [1, 4, 5]]) / 10
+    hour = 1.0 + 3.0 * (np.arange(6) % 4 == (np.arange(entries) % 4)[:, None])
+    hour /= hour.sum(axis=1, keepdims=True)
+    concurrency = np.array([[6, 3, 1], [3, 4, 3], [1, 3, 6]]) / 10
+    return np.asarray(np.einsum("bn,eh,nc->ebnhc", node, hour, concurrency))
 
 
 def confounded(rng: np.random.Generator, reps: int) -> list[Row]:
