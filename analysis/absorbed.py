@@ -161,13 +161,22 @@ def _levels(cells: Cells, factor: str, reference: str | None) -> tuple[str, list
 
 
 def _centred(cells: Cells, columns: Sequence[Column], stratum: Ints) -> Floats:
-    trials = np.bincount(stratum, weights=cells.n)
     centred = np.empty((len(columns), len(cells)))
+    shares = {c.factor: _shares(cells, c.factor, stratum) for c in columns}
     for row, column in zip(centred, columns, strict=True):
-        here = cells.codes[column.factor] == cells.index(column.factor, column.level)
-        share = np.bincount(stratum, weights=np.where(here, cells.n, 0)) / trials
-        np.subtract(here, share[stratum], out=row)
+        level = cells.index(column.factor, column.level)
+        np.take(shares[column.factor][level], stratum, out=row)
+        np.subtract(cells.codes[column.factor] == level, row, out=row)
     return centred
+
+
+def _shares(cells: Cells, factor: str, stratum: Ints) -> Floats:
+    """Share of each level in each stratum's trials; shape (levels, S)."""
+    size, count = len(cells.levels[factor]), int(stratum[-1]) + 1
+    key = cells.codes[factor] * count + stratum
+    trials = np.bincount(key, weights=cells.n, minlength=size * count).reshape(size, count)
+    shares: Floats = trials / trials.sum(axis=0)
+    return shares
 
 
 def _rank(centred: Floats, cells: Cells) -> tuple[Bools, Bools]:

@@ -17,8 +17,10 @@ from .levels import ordered
 type Hashes = NDArray[np.uint64]
 
 WIDEST_TABLE_BITS = 16
+MOST_IN_TABLE = 1024  # labels; more of them hardly ever fall without collision
 FIRST_LOOK = 4096
-ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads neighbours apart
+# Odd powers of 2^64 over the golden ratio: each spreads hashes over a table in its own way.
+MULTIPLIERS = tuple(np.uint64(pow(0x9E3779B97F4A7C15, k, 1 << 64)) for k in range(1, 17))
 
 
 class Coder:
@@ -65,21 +67,22 @@ class Coder:
 
     def _rebuild(self, hashes: Hashes) -> None:
         self._hashes = hashes
-        self._shift = _shift_without_collision(hashes)
-        if self._shift is None:
+        self._spread = _spread(hashes)
+        if self._spread is None:
             by_hash = np.argsort(hashes)
             self._known, self._code = hashes[by_hash], by_hash.astype(np.int64)
             return
-        slots = 1 << (64 - int(self._shift))
+        slots = 1 << (64 - int(self._spread[1]))
         self._known, self._code = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
         place = self._place(hashes)
         self._known[place], self._code[place] = hashes, np.arange(hashes.size)
 
     def _place(self, hashes: Hashes) -> Ints:
-        if self._shift is None:
+        if self._spread is None:
             found = np.searchsorted(self._known, hashes)
             return np.minimum(found, self._known.size - 1)
-        return ((hashes * ODD) >> self._shift).view(np.int64)
+        multiplier, shift = self._spread
+        return ((hashes * multiplier) >> shift).view(np.int64)
 
 
 def level_of(factor: str) -> str:
@@ -101,9 +104,13 @@ def coded(batch: pl.DataFrame, coders: Mapping[str, Coder]) -> list[Ints]:
     ]
 
 
-def _shift_without_collision(hashes: Hashes) -> np.uint64 | None:
-    for bits in range(4, WIDEST_TABLE_BITS + 1):
+def _spread(hashes: Hashes) -> tuple[np.uint64, np.uint64] | None:
+    """A multiplier and a shift that send every hash to a place of its own, if there are any."""
+    if hashes.size > MOST_IN_TABLE:
+        return None
+    for bits in range(max(4, hashes.size.bit_length()), WIDEST_TABLE_BITS + 1):
         shift = np.uint64(64 - bits)
-        if np.unique((hashes * ODD) >> shift).size == hashes.size:
-            return shift
+        for multiplier in MULTIPLIERS:
+            if np.unique((hashes * multiplier) >> shift).size == hashes.size:
+                return multiplier, shift
     return None

@@ -126,8 +126,10 @@ def task_weights(tasks: int, draws: int = BOOTSTRAP_DRAWS, seed: int = 0) -> Flo
     """
     if tasks < 2:
         raise SampleTooSmall("a bootstrap over tasks needs two tasks or more")
-    rng = np.random.default_rng(seed)
-    return rng.multinomial(tasks, np.full(tasks, 1 / tasks), size=draws).astype(np.float64)
+    drawn = np.random.default_rng(seed).integers(0, tasks, size=(draws, tasks))
+    drawn += tasks * np.arange(draws)[:, None]
+    counts = np.bincount(drawn.reshape(-1), minlength=draws * tasks)
+    return counts.reshape(draws, tasks).astype(np.float64)
 
 
 def percentile(draws: Floats, confidence: float = 0.95) -> Interval:

@@ -68,7 +68,7 @@ def test_it_makes_no_difference_how_the_counting_is_done(
 ) -> None:
     expected = _expected(trials)
     assert _plain(collapse(trials.lazy(), COLUMNS, seekable=False)) == expected
-    monkeypatch.setattr(collapsing, "ROWS_PER_SLICE", 700)
+    monkeypatch.setattr(collapsing, "ROWS_PER_READ", 700)
     assert _plain(collapse(trials.lazy(), COLUMNS, seekable=True)) == expected
     monkeypatch.setattr(collapsing, "MOST_SLOTS", 4)
     assert _plain(collapse(trials.lazy(), COLUMNS)) == expected
