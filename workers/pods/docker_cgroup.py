@@ -1,18 +1,16 @@
 """A container's control group, found and read on the host that runs it."""
 
-import os
-import signal
 import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..meters.cgroup import Reading, count, flat_keyed, quota_v1, quota_v2, read_v1, read_v2
+from .killing import kill_all
 
 MOUNT = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
-KILL_TIMEOUT_S = 10.0
 FREEZE_TIMEOUT_S = 0.5
 NEARLY_ENDLESS = 1 << 60  # cgroup v1 says "no limit" with the largest number of pages
 _FREEZER = {1: ("freezer.state", "FROZEN", "THAWED"), 2: ("cgroup.freeze", "1", "0")}
@@ -67,48 +65,27 @@ class HostCgroup:
     def kill(self, keep: Collection[int]) -> int | None:
         """Kill every process but `keep`, also those that fork meanwhile.
 
-        Frozen first, so that a fork bomb cannot run away from the signal.
-
         Returns: how many there were; None if this user may not signal them, or if some do not
             die (a process in an uninterruptible wait) within ten seconds.
         """
-        killed: set[int] = set()
-        deadline = time.monotonic() + KILL_TIMEOUT_S
-        pause_s = 0.001
-        while victims := set(self.pids()) - set(keep):
-            try:
-                with self._frozen():
-                    victims = set(self.pids()) - set(keep)
-                    for pid in victims:
-                        with suppress(ProcessLookupError):
-                            os.kill(pid, signal.SIGKILL)
-            except PermissionError:
-                return None
-            killed |= victims
-            if time.monotonic() > deadline:
-                return None
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, 0.05)
-        return len(killed)
+        try:
+            killed = kill_all(lambda: self.pids_but(keep), self._freeze)
+        except PermissionError:
+            return None
+        return None if self.pids_but(keep) else killed
 
-    @contextmanager
-    def _frozen(self) -> Iterator[None]:
+    def pids_but(self, keep: Collection[int]) -> list[int]:
+        """The running processes that are not to be kept."""
+        return [pid for pid in self.pids() if pid not in keep]
+
+    def _freeze(self, on: bool) -> None:
         """Stop the group for a moment where that is permitted; on v1 the dead fall at the thaw."""
-        name, on, off = _FREEZER[self.version]
-        state = self.folder("freezer") / name
-        try:
-            state.write_text(on)
-        except OSError:
-            yield
-            return
-        try:
+        file, *words = _FREEZER[self.version]
+        with suppress(OSError):
+            (self.folder("freezer") / file).write_text(words[0 if on else 1])
             deadline = time.monotonic() + FREEZE_TIMEOUT_S
-            while not self._is_frozen() and time.monotonic() < deadline:
+            while on and not self._is_frozen() and time.monotonic() < deadline:
                 time.sleep(0.0005)
-            yield
-        finally:
-            with suppress(OSError):
-                state.write_text(off)
 
     def _is_frozen(self) -> bool:
         if self.version == 1:

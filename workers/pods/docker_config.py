@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...models.limits import Effective, Limits
+from . import group
 from .pod import PodOrder
 
 LABEL = "dev.infranoise."
-CPU_PERIOD_US = 100_000
-SHARES_PER_CORE = 1024
-MIN_SHARES = 2
 # PID 1 is the engine's init, which reaps orphans; it needs one child to wait for. This one is in
 # every image with a shell, needs no argument that only one `sleep` knows, and lasts 68 years.
 IDLE = ("sleep", "2147483647")
@@ -60,9 +58,9 @@ def host_config(limits: Limits, network_mode: str) -> dict[str, Any]:
         "MemoryReservation": limits.memory_floor_bytes,
         "Memory": limits.memory_ceiling_bytes,
         "MemorySwap": memory_and_swap_bytes(limits),
-        "CpuShares": shares(limits.cpu_floor) if limits.cpu_floor else None,
-        "CpuQuota": round(limits.cpu_ceiling * CPU_PERIOD_US) if limits.cpu_ceiling else None,
-        "CpuPeriod": CPU_PERIOD_US if limits.cpu_ceiling else None,
+        "CpuShares": group.cpu_shares(limits.cpu_floor) if limits.cpu_floor else None,
+        "CpuQuota": group.cpu_quota_us(limits.cpu_ceiling) if limits.cpu_ceiling else None,
+        "CpuPeriod": group.CPU_PERIOD_US if limits.cpu_ceiling else None,
         "PidsLimit": limits.pids,
     }
     return {
@@ -76,11 +74,6 @@ def host_config(limits: Limits, network_mode: str) -> dict[str, Any]:
     }
 
 
-def shares(cores: float) -> int:
-    """A CPU floor as a weight: 1024 a core, as Kubernetes turns requests into shares."""
-    return max(MIN_SHARES, round(cores * SHARES_PER_CORE))
-
-
 def memory_and_swap_bytes(limits: Limits) -> int | None:
     """Memory and swap together, as the engine counts them; None where memory is uncapped."""
     if limits.memory_ceiling_bytes is None:
@@ -90,7 +83,7 @@ def memory_and_swap_bytes(limits: Limits) -> int | None:
 
 def accepted(config: Mapping[str, Any], enforcement: str) -> Effective:
     """The limits that the engine says it has set, from an inspected container's `HostConfig`."""
-    quota, period = config.get("CpuQuota") or 0, config.get("CpuPeriod") or CPU_PERIOD_US
+    quota, period = config.get("CpuQuota") or 0, config.get("CpuPeriod") or group.CPU_PERIOD_US
     return Effective(
         memory_floor_bytes=config.get("MemoryReservation") or None,
         memory_ceiling_bytes=config.get("Memory") or None,
@@ -99,6 +92,7 @@ def accepted(config: Mapping[str, Any], enforcement: str) -> Effective:
         cpu_ceiling=quota / period if quota > 0 else None,
         cpuset=config.get("CpusetCpus") or None,
         pids=_positive(config.get("PidsLimit")),
+        oom_scope="process",  # the kernel's own choice, until someone watches for more
         enforcement=enforcement,
     )
 
@@ -114,21 +108,7 @@ def differences(limits: Limits, got: Effective, cores: int) -> tuple[str, ...]:
         got: as read back.
         cores: the host's.
     """
-    page = 65_536  # the kernel rounds to pages, of at most this size
-    pairs = (
-        ("memory floor", limits.memory_floor_bytes, got.memory_floor_bytes, page),
-        ("memory ceiling", limits.memory_ceiling_bytes, got.memory_ceiling_bytes, page),
-        ("memory and swap", memory_and_swap_bytes(limits), got.memory_and_swap_bytes, page),
-        ("cpu shares", limits.cpu_floor and shares(limits.cpu_floor), got.cpu_shares, 1),
-        ("cpu ceiling", limits.cpu_ceiling, got.cpu_ceiling, 0.01),
-        ("pids", limits.pids, got.pids, 0),
-        ("storage ceiling", limits.storage_ceiling_bytes, got.storage_ceiling_bytes, 0),
-    )
-    found = [
-        f"{name}: asked {asked:g}, in force {'none' if real is None else f'{real:g}'}"
-        for name, asked, real, slack in pairs
-        if asked is not None and (real is None or abs(asked - real) > slack)
-    ]
+    found = list(group.differences(limits, got))
     if limits.cpu_ceiling and limits.cpu_ceiling > cores:
         found.append(f"cpu ceiling: asked {limits.cpu_ceiling:g}, the host has {cores} cores")
     if limits.storage_floor_bytes:

@@ -45,8 +45,9 @@ def from_stats(
 def counted_kills(happened: Sequence[str], oom_killed: bool) -> int | None:
     """OOM kills by the engine's events of one container and its inspected `OOMKilled`.
 
-    With the container's start still among the events, every `oom` is; without it, only a kill
-    that was seen is sure, and none seen means not known.
+    An `oom` event is a notice of want; the kernel may give several for one kill, but none without
+    one. With the container's start still among the events, every notice is; without it, only a
+    kill that was seen is sure, and none seen means not known.
     """
     seen = max(happened.count("oom"), int(oom_killed))
     return seen if seen or "start" in happened else None

@@ -3,13 +3,14 @@
 import http.client
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 import docker
 import requests
 import urllib3
 from docker.errors import DockerException
 
-from ...models.errors import StartFailed
+from ...models.errors import Refused
 
 # What a call to the engine may raise: its own refusals, and a way to it that broke.
 ENGINE_ERRORS = (
@@ -67,28 +68,36 @@ class Engine:
         """This thread's client.
 
         Raises:
-            StartFailed: no engine answers there.
+            Refused: no engine answers there.
         """
         client: docker.APIClient | None = getattr(self._mine, "client", None)
         if client is None:
             client = self._mine.client = self.fresh()
+            client.close()  # the connection that asked for the version
+            # The SDK keeps one pool of connections per URL, and every container has its own URLs:
+            # connections are hardly ever used again, and a thread that ends would leave them open.
+            client.headers["Connection"] = "close"
         return client
 
     def fresh(self) -> docker.APIClient:
-        """A client of its own, for a call that may have to be cut off; close it after use."""
+        """A client of its own, for a call that may have to be cut off; close it after use.
+
+        It asks for no `Connection: close`: with that, the engine (20.10) does not notice that its
+        caller has hung up, and goes on with the work.
+        """
         try:
+            if self.local:
+                Path(self.base_url.removeprefix("unix://")).stat()
             client = docker.APIClient(
                 base_url=self.base_url,
                 version=self._version,
                 timeout=ANSWER_TIMEOUT_S,
-                # The SDK keeps one pool of connections per URL, and every container has its own
-                # URLs: more than one pool would only keep dead connections open.
                 num_pools=1,
             )
-        except ENGINE_ERRORS as error:
-            raise StartFailed(
-                f"no Docker engine answers at {self.base_url}: {error}; start it, or name another "
-                "with DOCKER_HOST, or run with --runtime process",
+        except (*ENGINE_ERRORS, OSError) as error:
+            raise Refused(
+                f"no Docker engine answers at {self.base_url}: {error}; start one, or run with the "
+                "process runtime",
                 reason="no_engine",
             ) from error
         self._version = client.api_version
@@ -98,12 +107,12 @@ class Engine:
         """Ask the engine what it is.
 
         Raises:
-            StartFailed: no engine answers.
+            Refused: no engine answers.
         """
         try:
             return read_facts(self.client().info(), self._version or "")
         except ENGINE_ERRORS as error:
-            raise StartFailed(
+            raise Refused(
                 f"the Docker engine at {self.base_url} does not answer: {error}", reason="no_engine"
             ) from error
 

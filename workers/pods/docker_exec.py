@@ -36,6 +36,10 @@ MISSING = re.compile(r'exec: ".*(not found|no such file)')
 class Watch(Protocol):
     """What has to be looked at while a command runs."""
 
+    def begin(self) -> None:
+        """A command begins."""
+        ...
+
     def fds(self) -> Sequence[tuple[int, int]]:
         """Descriptors to wait on beside the output, each with its poll mask."""
         ...
@@ -151,7 +155,8 @@ class Execution:
             state = self._last_state() if in_time else {}
         finally:
             self._close()
-            stream.close()
+            # The SDK ties the HTTP response to the stream by this name; the connection is its.
+            getattr(stream, "_response", stream).close()
         return self._result(state, in_time, ended - started)
 
     def _open(self, stream: Any) -> None:
@@ -159,6 +164,7 @@ class Execution:
         self._output = socket.socket(fileno=os.dup(stream.fileno()))
         self._output.setblocking(False)
         self._poll.register(self._output, select.POLLIN | (select.POLLOUT if self._stdin else 0))
+        self._watch.begin()
         for fd, mask in self._watch.fds():
             self._poll.register(fd, mask)
         self._frames.feed(early)

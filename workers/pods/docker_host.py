@@ -13,6 +13,7 @@ from .docker_layer import Layer
 from .docker_watch import PodWatch
 
 APPEARS_PAUSE_S = 0.002
+FLAGS, PF_EXITING = 5, 0x4  # the field of /proc/PID/stat behind the state, and its bit
 
 
 def view(inspected: Mapping[str, Any], limits: Limits) -> "HostView | None":
@@ -68,6 +69,15 @@ class HostView:
     def alive(self) -> bool:
         """Whether the container's control group still exists."""
         return self._group.oom_kills() is not None
+
+    def ending(self) -> bool:
+        """Whether PID 1 is gone or on its way out, which the engine hears of late."""
+        try:
+            stat = (PROC / f"{self._init}/stat").read_text()
+        except OSError:
+            return True
+        state, *fields = stat.rpartition(")")[2].split()
+        return state in "ZX" or bool(int(fields[FLAGS]) & PF_EXITING)
 
     def kill(self) -> int | None:
         """Kill everything but PID 1 and its idle child; None where that cannot be done."""

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import docker
 from docker.errors import NotFound
 
-from ...models.errors import PodLost
+from ...models.errors import PodError, PodLost
 from .docker_engine import ENGINE_ERRORS
+
+NS_PER_S = 1_000_000_000
+BEING_REMOVED = ("removing", "dead")  # the engine's words for a state
 
 
 def lost(connect: Callable[[], docker.APIClient], container: str, symptom: str) -> PodLost:
@@ -22,7 +25,7 @@ def lost(connect: Callable[[], docker.APIClient], container: str, symptom: str) 
         state = connect().inspect_container(container)["State"]
     except NotFound:
         return PodLost(f"the container was removed: {symptom}", reason="removed", oom_killed=None)
-    except (*ENGINE_ERRORS, PodLost) as error:
+    except (*ENGINE_ERRORS, PodError) as error:
         return PodLost(
             f"the Docker engine does not answer: {symptom}; then: {error}",
             reason="engine",
@@ -38,6 +41,8 @@ def from_state(state: Mapping[str, Any], symptom: str) -> PodLost:
         return PodLost(
             f"the container runs, but the call to it broke off: {symptom}", reason="engine", **facts
         )
+    if state.get("Status") in BEING_REMOVED:
+        return PodLost(f"the container is being removed: {symptom}", reason="removed", **facts)
     if state["OOMKilled"]:
         return PodLost(
             f"the container ended, and the kernel had killed in it for memory: {symptom}",
@@ -51,8 +56,15 @@ def from_state(state: Mapping[str, Any], symptom: str) -> PodLost:
     )
 
 
-def events(client: docker.APIClient, container: str, state: Mapping[str, Any]) -> list[str]:
-    """What the engine remembers of a container's present life, oldest first, by its own clock.
+class Event(NamedTuple):
+    """One thing that the engine remembers of a container; when, in Unix seconds by its clock."""
+
+    action: str
+    at: float
+
+
+def events(client: docker.APIClient, container: str, state: Mapping[str, Any]) -> list[Event]:
+    """What the engine remembers of a container's present life, oldest first.
 
     The engine keeps its last 256 events of all containers: without a `start` at the head, the
     list is not complete.
@@ -66,21 +78,23 @@ def events(client: docker.APIClient, container: str, state: Mapping[str, Any]) -
         filters={"container": container, "event": ["start", "oom", "kill", "stop"]},
         decode=True,
     )
-    return [str(event["Action"]) for event in happened]
+    return [Event(str(event["Action"]), event["timeNano"] / NS_PER_S) for event in happened]
 
 
-def self_inflicted(happened: Sequence[str], known_oom_kills: int) -> bool:
-    """Whether a container that ended was ended by what ran in it. Pure.
+def self_inflicted(happened: Sequence[Event], since: float) -> bool:
+    """Whether a container that ended was ended by its last command. Pure.
 
-    Not if the engine was told to end it, nor if the kernel killed in it for memory once more than
-    is known of commands in it, nor where the engine does not remember.
+    Not if the engine was told to end it, nor if the kernel wanted memory in it while that command
+    ran, nor where the engine does not remember.
 
     Args:
         happened: as `events` gives it.
+        since: when the command began, Unix seconds.
     """
-    remembered = "start" in happened
-    told = "kill" in happened or "stop" in happened
-    return remembered and not told and happened.count("oom") <= known_oom_kills
+    remembered = any(event.action == "start" for event in happened)
+    told = any(event.action in ("kill", "stop") for event in happened)
+    starved = any(event.action == "oom" and event.at >= since for event in happened)
+    return remembered and not told and not starved
 
 
 def _unix(moment: str) -> str:

@@ -1,5 +1,6 @@
 """One attempt's container."""
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any, Self
 
 import docker
 import requests
-from docker.errors import APIError, NotFound
+from docker.errors import APIError, DockerException, NotFound
 
 from ...models.counters import Counters
 from ...models.errors import PodLost, StartFailed, Unschedulable
@@ -23,8 +24,11 @@ from .docker_host import HostView, view
 from .docker_watch import Idle
 from .pod import PodOrder
 
+LOG = logging.getLogger(__name__)
 NOT_RUNNING = "is not running"  # the engine's words, in 409 and 500 answers
 KEPT_PROCESSES = 2  # the engine's init and the idle process
+STAYS, STAY_PAUSE_S = 4, 0.05
+ENDINGS, ENDING_PAUSE_S = 500, 0.01  # asked until the engine knows what the kernel has told
 REMOVALS, REMOVAL_PAUSE_S, HTTP_CONFLICT = 100, 0.05, 409
 
 
@@ -45,6 +49,7 @@ class DockerPod:
         self._id: str | None = None
         self._host: HostView | None = None
         self._before: Counters | None = None
+        self._command_began = 0.0
 
     # --- start and stop ---
 
@@ -69,7 +74,11 @@ class DockerPod:
         if self._host is not None:
             self._host.close()
         if self._id is not None:
-            remove(self._engine.client(), self._id)
+            try:
+                remove(self._engine.client(), self._id)
+            except ENGINE_ERRORS as error:
+                # What was measured stands; the container is left for `reap`.
+                LOG.warning("container %s was not removed: %s", self._id, explain(error))
 
     def __enter__(self) -> Self:
         try:
@@ -116,18 +125,27 @@ class DockerPod:
         deadline = time.monotonic() + self._order.start_timeout_s
         inspected: dict[str, Any] = client.inspect_container(container)
         host = view(inspected, self._order.limits) if self._engine.local else None
-        if host is not None and not host.wait_for(IDLE[0], deadline):
-            inspected = client.inspect_container(container)
+        stayed = host is not None and host.wait_for(IDLE[0], deadline)
+        if not stayed and (host is not None or not self._stays(client, container)):
+            state = client.inspect_container(container)["State"]
             raise StartFailed(
-                f"the container's first process did not stay (exit code "
-                f"{inspected['State']['ExitCode']}); the image must have a `{IDLE[0]}` program, "
-                "and the memory ceiling must leave room for it",
+                f"the container's first process did not stay (exit code {state['ExitCode']}); the "
+                f"image must have a `{IDLE[0]}` program, and the memory ceiling room for it",
                 reason="idle_process",
-                exit_code=inspected["State"]["ExitCode"],
-                oom_killed=inspected["State"]["OOMKilled"],
+                exit_code=state["ExitCode"],
+                oom_killed=state["OOMKilled"],
             )
         self._host = host
         return inspected
+
+    def _stays(self, client: docker.APIClient, container: str) -> bool:
+        """Whether a container whose processes are not seen from here stays up for a moment: the
+        engine hears of an early end later than it says that it has started."""
+        for _ in range(STAYS):
+            if not client.inspect_container(container)["State"]["Running"]:
+                return False
+            time.sleep(STAY_PAUSE_S)
+        return True
 
     def _effective(self, inspected: Mapping[str, Any]) -> Effective:
         version = f"v{self._facts.cgroup_version}" if self._facts.cgroup_version else "unknown"
@@ -182,13 +200,17 @@ class DockerPod:
         execution = Execution(
             client, container, command, watch=watch, kill=self.quiesce, here=self._host is not None
         )
+        began = time.time()
         try:
             result = execution.run()
         except APIError as error:
             if NOT_RUNNING in explain(error):
                 return None
             raise
-        watch.settle()
+        if execution.started:
+            self._command_began = began
+        if watch.settle() and not result.timed_out:
+            return result.model_copy(update={"exit_code": KILLED})
         suspicious = result.exit_code == KILLED or not execution.started
         if suspicious and not self._runs(client, container):
             if not execution.started:
@@ -238,15 +260,24 @@ class DockerPod:
         return False
 
     def counters(self) -> Counters:
-        """What the container has consumed: from its control group, else from the engine."""
-        with self._reaching() as client:
-            container = self._existing()
-            if self._host is not None:
-                gone = None if self._host.alive() else client.inspect_container(container)["State"]
-                now = self._host.counters(bool(gone and gone["OOMKilled"]))
-            else:
-                now = docker_remote.counters(client, container)
+        """What the container has consumed: from its control group, else from the engine.
+
+        Of a container that is gone, what was last seen of it on this host.
+        """
+        if self._host is not None:
+            gone = not self._host.alive()
+            now = self._host.counters(oom_killed=gone and self._oom_killed())
+        else:
+            with self._reaching() as client:
+                now = docker_remote.counters(client, self._existing())
         return now if self._before is None else docker_counters.summed(self._before, now)
+
+    def _oom_killed(self) -> bool:
+        try:
+            client = self._engine.client()
+            return bool(client.inspect_container(self._existing())["State"]["OOMKilled"])
+        except ENGINE_ERRORS:
+            return False  # removed: what was counted while it lived is all that is known
 
     # --- life and death ---
 
@@ -278,7 +309,13 @@ class DockerPod:
             raise docker_loss.lost(self._engine.client, self._id or "", explain(error)) from error
 
     def _runs(self, client: docker.APIClient, container: str) -> bool:
-        return bool(client.inspect_container(container)["State"]["Running"])
+        if self._host is not None and not self._host.ending():
+            return True
+        for _ in range(ENDINGS if self._host is not None else 1):
+            if not client.inspect_container(container)["State"]["Running"]:
+                return False
+            time.sleep(ENDING_PAUSE_S)
+        return True
 
     def _raise_up(self, client: docker.APIClient) -> None:
         """Start a container again that a command in it has brought down.
@@ -290,9 +327,8 @@ class DockerPod:
             PodLost: the kernel (out of memory) or someone outside ended it.
         """
         state = client.inspect_container(self._existing())["State"]
-        known = (self._host.watch.last.oom_kills if self._host else None) or 0
         happened = docker_loss.events(client, self._existing(), state)
-        if not docker_loss.self_inflicted(happened, known):
+        if not docker_loss.self_inflicted(happened, self._command_began):
             raise docker_loss.from_state(state, "it is no longer there for the next command")
         self._start_again(client)
 
@@ -302,7 +338,12 @@ class DockerPod:
         if self._host is not None:
             self._host.close()
         client.restart(self._existing(), timeout=0)
-        self._meet(client, self._existing())
+        try:
+            self._meet(client, self._existing())
+        except StartFailed as error:
+            raise PodLost(
+                f"the container could not be started again: {error}", reason="exited"
+            ) from error
 
 
 def remove(client: docker.APIClient, container: str) -> None:
@@ -322,4 +363,4 @@ def remove(client: docker.APIClient, container: str) -> None:
             time.sleep(REMOVAL_PAUSE_S)  # someone else is removing it: see that it goes
         else:
             return
-    raise StartFailed(f"container {container} is being removed, but does not go", reason="removal")
+    raise DockerException(f"container {container} is being removed, but does not go")

@@ -13,8 +13,8 @@ from ..meters.cgroup import Reading, network_bytes
 from .docker_cgroup import HostCgroup
 from .docker_layer import Layer
 
-SHORTEST_PERIOD_S, LONGEST_PERIOD_S, STORAGE_PERIOD_S = 0.05, 1.0, 0.2
-PERIOD_SHARE = 0.1  # of the pod's age
+SHORTEST_PERIOD_S, LONGEST_PERIOD_S, STORAGE_PERIOD_S = 0.02, 1.0, 0.2
+PERIOD_SHARE = 0.1  # of the command's age
 EVENTS_BYTES = 4096
 KILL_FOLLOWS_S = 0.1  # the kernel tells of the want of memory just before it kills
 
@@ -28,11 +28,15 @@ class Idle:
         """None."""
         return ()
 
+    def begin(self) -> None:
+        """Nothing."""
+
     def look(self) -> None:
         """Nothing."""
 
-    def settle(self) -> None:
-        """Nothing."""
+    def settle(self) -> bool:
+        """Nothing has happened that is known of."""
+        return False
 
 
 class PodWatch:
@@ -56,7 +60,7 @@ class PodWatch:
         kill: Callable[[], object],
     ) -> None:
         self._group, self._network, self._layer, self._kill = group, network, layer, kill
-        self._born = time.monotonic()
+        self._began = time.monotonic()
         self._sampled = 0.0
         self._scope = scope
         self._alarm: tuple[int, int] | None = _alarm(group) if scope == "pod" else None
@@ -72,13 +76,17 @@ class PodWatch:
         return min(sampling_s, STORAGE_PERIOD_S) if self._layer is not None else sampling_s
 
     def _sampling_s(self) -> float:
-        """Short while the pod is young, so that short trials have samples too."""
-        age_s = time.monotonic() - self._born
+        """Short while a command is young, so that short ones are sampled too."""
+        age_s = time.monotonic() - self._began
         return min(max(PERIOD_SHARE * age_s, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
 
     def fds(self) -> Sequence[tuple[int, int]]:
         """The descriptor on which the kernel tells of OOM kills, if they end the pod."""
         return () if self._alarm is None else (self._alarm,)
+
+    def begin(self) -> None:
+        """A command begins."""
+        self._began = time.monotonic()
 
     def look(self) -> None:
         """Sample, and enforce."""
@@ -90,10 +98,11 @@ class PodWatch:
         if time.monotonic() - self._sampled >= self._sampling_s():
             self.sample()
 
-    def settle(self) -> None:
-        """Look once more when a command has ended, so that nothing it did is missed."""
+    def settle(self) -> bool:
+        """Look once more when a command has ended; True if an OOM kill has ended the pod."""
         self.look()
         self.sample()
+        return self.ended_by_oom
 
     def sample(self) -> Reading:
         """Read the control group now; `anon_bytes` and `pids` are the highest ever sampled."""
