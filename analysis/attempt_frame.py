@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from ..models.conditions import Clocks
+from ..models.conditions import Clocks, Usage
 from ..models.counters import Counters
 from ..models.evidence import PhaseName
 from ..models.ledger.reading import AttemptLine
@@ -124,10 +124,7 @@ FACTS = (
     Column("left_behind", pl.Int64, _left_behind),
     *_all_of(Counters, "", "usage.counters", leave=("source", "storage_exceeded")),
     _told("counters_source", pl.String, "usage.counters.source"),
-    *(
-        _told(name, pl.Float64, f"usage.{name}")
-        for name in ("agent_cpu_s", "verifier_cpu_s", "overhead_cpu_s")
-    ),
+    *_all_of(Usage, "", "usage", leave=("counters",)),
     *_all_of(Clocks, "", "clocks"),
     *(
         _told(name, pl.String, f"conditions.{name}")
@@ -144,6 +141,7 @@ FACTS = (
             "weekday",
         )
     ),
+    _told("agent_timeout_s", pl.Float64, "conditions.agent_timeout_s"),
     *_all_of(Limits, "requested_", "conditions.requested"),
     *_all_of(Effective, "effective_", "conditions.effective", leave=("enforcement", "differs")),
     _told("enforcement", pl.String, "evidence.enforcement"),

@@ -109,10 +109,11 @@ def known(run: RunFacts) -> Known:
 
 
 def ceilings(bands: tuple[Band, ...]) -> dict[str, float]:
-    """Memory ceiling of each band as a multiple of the spec; inf where there is none."""
+    """Memory ceiling of each stated band as a multiple of the spec; inf where there is none."""
     return {
         band.name: float("inf") if band.memory.ceiling == "uncapped" else band.memory.ceiling
         for band in bands
+        if band.stated
     }
 
 

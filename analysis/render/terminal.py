@@ -11,7 +11,7 @@ from rich.text import Text
 from ..bands import BandRow, Lift
 from ..findings import Findings
 from ..intervals import Interval
-from ..printable import one_line
+from ..printable import one_line, printable
 from ..ranks import Curve
 from ..rescued import KilledThenPassed, Outcomes
 from ..run_facts import RunFacts
@@ -25,7 +25,7 @@ DASH, TO = "-", "\N{EN DASH}"
 def findings_text(found: Findings, run: RunFacts | None = None) -> RenderableType:
     """Everything that the end of a run prints; text from outside cannot steer the terminal."""
     parts: list[RenderableType] = [
-        Text(f"{found.opening[0]}\n{found.opening[1]}", style="bold"),
+        Text("\n".join(printable(sentence) for sentence in found.opening), style="bold"),
         bands_table(found.bands),
     ]
     if any(row.lift for row in found.bands):

@@ -10,7 +10,7 @@ from infranoise.models.conditions import Clocks, Conditions, Usage
 from infranoise.models.counters import Counters
 from infranoise.models.evidence import Evidence, Phase
 from infranoise.models.experiment import Experiment
-from infranoise.models.ledger.attempts import owed, place
+from infranoise.models.ledger.attempts import Owed, owed, place
 from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.ingest import Ending, ingest
 from infranoise.models.ledger.nodes import write_node
@@ -89,7 +89,7 @@ def make_ledger(
         enrol(engine, experiment, made, planned.waves, left_out=["suite/z: no verifier"])
         keys = {trial.id: trial.key for trial in planned.trials}
         going = owed(engine, experiment.name)[:stop_after]
-        place(engine, experiment.name, NODE, going)
+        _send(engine, experiment.name, going)
         records = [
             _record(experiment, made, trial.id, keys[trial.id].cell, keys[trial.id].sample, tells)
             for trial in going
@@ -99,6 +99,16 @@ def make_ledger(
         return engine
 
     return make
+
+
+@pytest.fixture
+def send() -> Callable[[Engine, str, Sequence[Owed]], None]:
+    """Places attempts on the node."""
+    return _send
+
+
+def _send(engine: Engine, experiment: str, trials: Sequence[Owed]) -> None:
+    place(engine, experiment, NODE, trials)
 
 
 BANDS = [

@@ -77,12 +77,12 @@ def test_an_attempt_has_its_key_verdict_evidence_clocks_usage_and_limits_in_one_
 
 
 def test_an_attempt_without_a_record_has_nulls_for_what_nobody_told(
-    make_ledger: MakeLedger,
+    make_ledger: MakeLedger, send: Callable[..., None]
 ) -> None:
-    from infranoise.models.ledger.attempts import abandon, owed, place
+    from infranoise.models.ledger.attempts import abandon, owed
 
     engine = make_ledger(stop_after=0)
-    place(engine, "small", "local", owed(engine, "small")[:1])
+    send(engine, "small", owed(engine, "small")[:1])
     abandon(engine, "small", "the run was interrupted")
     (row,) = read_attempts(engine).iter_rows(named=True)
     assert (row["verdict"], row["accepted"], row["cpu_s"]) == ("cancelled", False, None)

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from infranoise.analysis.read_ledger import read_study
 from infranoise.analysis.run_facts import RunFacts, known, run_facts
 from infranoise.models.evidence import Evidence, Fault
-from infranoise.models.ledger.attempts import abandon, owed, place
+from infranoise.models.ledger.attempts import abandon, owed
 from infranoise.models.ledger.ingest import Ending, ingest
 from infranoise.models.trial import CellKey
 
@@ -103,9 +103,11 @@ def test_an_unfinished_run_counts_what_there_is(make_ledger: MakeLedger) -> None
     assert sum(row.n for row in run.causes) == 7
 
 
-def test_a_run_without_an_outcome_has_facts_too(make_ledger: MakeLedger) -> None:
+def test_a_run_without_an_outcome_has_facts_too(
+    make_ledger: MakeLedger, send: Callable[..., None]
+) -> None:
     engine = make_ledger(stop_after=0)
-    place(engine, "small", "local", owed(engine, "small")[:1])
+    send(engine, "small", owed(engine, "small")[:1])
     abandon(engine, "small", "interrupted")
     run = run_facts(read_study(engine))
     assert (run.ended, run.attempts, run.nodes, run.clocks) == (0, 1, (), ())
@@ -115,13 +117,13 @@ def test_a_run_without_an_outcome_has_facts_too(make_ledger: MakeLedger) -> None
 
 
 def test_a_retry_is_an_attempt_and_the_accepted_one_counts(
-    make_ledger: MakeLedger, make_record: Callable[..., object]
+    make_ledger: MakeLedger, send: Callable[..., None], make_record: Callable[..., object]
 ) -> None:
     engine = make_ledger(stop_after=0, run={"max_attempts": 2})
     trial = owed(engine, "small")[0]
     lost = Evidence(fault=Fault(cause="start_failed", message="no"))
     for number, evidence in ((1, lost), (2, None)):
-        place(engine, "small", "local", owed(engine, "small")[:1])
+        send(engine, "small", owed(engine, "small")[:1])
         record = make_record(trial.id, number, evidence=evidence)
         ingest(engine, [Ending.of(record)], 2)  # type: ignore[arg-type]
     run = run_facts(read_study(engine))

@@ -1,0 +1,101 @@
+"""The report as files: what is written, and that spreadsheets and terminals are safe from it."""
+
+import csv
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+from sqlalchemy import Engine
+
+from infranoise.analysis.findings import findings
+from infranoise.analysis.read_ledger import Study, read_study
+from infranoise.analysis.render import files
+from infranoise.analysis.render.files import write_csv, write_files
+from infranoise.analysis.render.terminal import findings_text
+from infranoise.analysis.run_facts import known, run_facts
+from infranoise.analysis.study_cells import study_cells
+from infranoise.analysis.tables import tables
+
+type MakeLedger = Callable[..., Engine]
+
+
+@pytest.fixture
+def study(make_ledger: MakeLedger) -> Study:
+    return read_study(make_ledger())
+
+
+def printed(study: Study, width: int = 80) -> str:
+    run, out = run_facts(study), StringIO()
+    found = findings(*study_cells(study), known(run))
+    Console(file=out, width=width, force_terminal=False).print(findings_text(found, run))
+    return out.getvalue()
+
+
+def test_a_report_is_a_page_a_document_the_attempts_and_every_table(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "page", lambda found, run: "<!doctype html>")
+    run = run_facts(study)
+    found = findings(*study_cells(study), known(run))
+    shown = write_files(tmp_path / "out", found, run, study.attempts)
+    assert shown == tmp_path / "out" / "report.html"
+    names = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")}
+    assert {"report.html", "report.json", "trials.parquet", "tables/bands.csv"} <= names
+    assert not [name for name in names if name.startswith(".")], "drafts are gone"
+    document = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert document["run"]["planned"] == 36
+    assert pl.read_parquet(tmp_path / "out" / "trials.parquet").height == 36
+    bands = list(csv.DictReader(StringIO((tmp_path / "out/tables/bands.csv").read_text())))
+    assert [row["band"] for row in bands] == ["1x", "2x", "uncapped"]
+    assert float(bands[2]["lift.est"]) == pytest.approx(1 / 3)
+    assert bands[0]["lift.est"] == ""
+
+
+def test_every_table_is_flat(study: Study) -> None:
+    run = run_facts(study)
+    made = tables(findings(*study_cells(study), known(run)), run)
+    assert {"bands", "splits", "entries", "heat_map", "causes", "killed_then_passed", "nodes",
+            "clocks", "ceilings", "gaps"} <= made.keys()  # fmt: skip
+    values = [value for rows in made.values() for row in rows for value in row.values()]
+    assert all(value is None or isinstance(value, str | int | float) for value in values)
+
+
+def test_text_that_a_spreadsheet_would_run_is_quoted(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", [{"name": "=HYPERLINK(1)", "n": -3}, {"name": "plain", "n": 4}])
+    assert (tmp_path / "t.csv").read_text().split() == ["name,n", "'=HYPERLINK(1),-3", "plain,4"]
+
+
+def test_the_terminal_shows_the_sentences_the_bands_the_causes_and_the_rescued(
+    study: Study,
+) -> None:
+    text = printed(study)
+    assert text.startswith("Infrastructure, not the policy, ended 4 of 12 trials")
+    for piece in (
+        "1x             12      33.3",
+        "Lift of the score against 1x",
+        "heavy  policy    33.3 %",
+        "Infra errors by cause",
+        "suite/b   heavy   2K   2P         2P            2 of 2",
+        "ceilings enforced by: test (36)",
+    ):
+        assert piece in text
+
+
+def test_the_tables_fit_a_narrow_terminal(study: Study) -> None:
+    assert max(len(line) for line in printed(study).splitlines()) <= 80
+
+
+def test_a_hostile_name_cannot_steer_the_terminal(make_ledger: MakeLedger) -> None:
+    name = "\x1b]0;owned\x07[bold red]x[/]"
+    entries = [
+        {"agent": "policy", "model": "lean", "name": name},
+        {"agent": "policy", "model": "heavy"},
+    ]
+    text = printed(read_study(make_ledger(entries=entries)), width=200)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "␛]0;owned␇[bold red]x[/]" in text
