@@ -294,7 +294,7 @@ class ProcessPods:
     name = "process"
 
     def __init__(self, state: Path, ground: Ground | None = None) -> None:
-        self._state = state
+        self.state = state
         self._ground = ground
         self._lock = threading.Lock()
 
@@ -303,7 +303,7 @@ class ProcessPods:
         """What this machine offers; looked up once."""
         with self._lock:
             if self._ground is None:
-                self._ground = Ground.survey(self._state)
+                self._ground = Ground.survey(self.state)
             return self._ground
 
     def refuse(self, order: PodOrder) -> str | None:
@@ -325,17 +325,17 @@ class ProcessPods:
         if reason := self.refuse(order):
             raise Refused(reason)
         try:
-            return template.build(self._state, order.environment, order.environment_hash).id
+            return template.build(self.state, order.environment, order.environment_hash).id
         except OSError as problem:
             raise ImageBuildFailed(f"{order.environment}: {problem}") from problem
 
     def pod(self, order: PodOrder) -> ProcessPod:
-        made_from = template.load(self._state, order.environment_hash)
+        made_from = template.load(self.state, order.environment_hash)
         return ProcessPod(order, made_from, self.ground)
 
     def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
         removed: list[str] = []
-        for folder, noted in residue.read_all(self._state / "pods"):
+        for folder, noted in residue.read_all(self.state / "pods"):
             if residue.is_abandoned(noted, now=now, alive=alive):
                 with contextlib.suppress(OSError):  # another worker reaps at the same time
                     residue.clear(folder, noted)

@@ -110,7 +110,17 @@ def open_pod(pods: Pods, make_order: MakeOrder) -> Iterator[OpenPod]:
         yield open_one
 
 
+@pytest.fixture(scope="module")
+def shared_pod(pods: Pods, make_order: MakeOrder) -> Iterator[Pod]:
+    """One running pod with generous limits for all tests of a file that leave it as it was."""
+    order = make_order(memory_ceiling_bytes=256 << 20, pids=256)
+    pods.prepare(order)
+    with pods.pod(order) as pod:
+        yield pod
+
+
 @pytest.fixture
-def pod(open_pod: OpenPod) -> Pod:
-    """A running pod with generous limits."""
-    return open_pod(memory_ceiling_bytes=256 << 20, pids=256)
+def pod(shared_pod: Pod) -> Iterator[Pod]:
+    """That pod, with nothing running in it before and after a test."""
+    yield shared_pod
+    shared_pod.quiesce()
