@@ -53,7 +53,7 @@ def imbens_manski(bounds: Bounds, confidence: float = 0.95) -> tuple[float, floa
 
     >>> low, high = imbens_manski(Bounds(0.40, 0.45, 0.02, 0.02))
     >>> print(f"{low:.4f} {high:.4f}")
-    0.3670 0.4830
+    0.3671 0.4829
     """
     reach = imbens_manski_constant(bounds, confidence)
     return bounds.lo - reach * bounds.se_lo, bounds.hi + reach * bounds.se_hi
