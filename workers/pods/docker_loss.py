@@ -63,6 +63,13 @@ class Event(NamedTuple):
     at: float
 
 
+class Kills(NamedTuple):
+    """OOM kills as counted in the container's control group; None where it cannot be read."""
+
+    before: int | None
+    after: int | None
+
+
 def events(client: docker.APIClient, container: str, state: Mapping[str, Any]) -> list[Event]:
     """What the engine remembers of a container's present life, oldest first.
 
@@ -81,20 +88,28 @@ def events(client: docker.APIClient, container: str, state: Mapping[str, Any]) -
     return [Event(str(event["Action"]), event["timeNano"] / NS_PER_S) for event in happened]
 
 
-def self_inflicted(happened: Sequence[Event], since: float) -> bool:
+def self_inflicted(
+    state: Mapping[str, Any], happened: Sequence[Event], kills: Kills, since: float
+) -> bool:
     """Whether a container that ended was ended by its last command. Pure.
 
-    Not if the engine was told to end it, nor if the kernel wanted memory in it while that command
-    ran, nor where the engine does not remember.
+    Not if the engine was told to end it, nor if the kernel killed for memory while that command
+    ran: by the engine's events, by the count, or, where nothing was killed before, by the state
+    (its flag stays up after the first kill and tells nothing of a second). The engine remembers
+    256 events; what it has forgotten is taken for a command's own doing, which is by far the more
+    common.
 
     Args:
+        state: the container's inspected state.
         happened: as `events` gives it.
+        kills: counted when the command began, and last.
         since: when the command began, Unix seconds.
     """
-    remembered = any(event.action == "start" for event in happened)
-    told = any(event.action in ("kill", "stop") for event in happened)
-    starved = any(event.action == "oom" and event.at >= since for event in happened)
-    return remembered and not told and not starved
+    lately = [event.action for event in happened if event.at >= since]
+    told = "kill" in lately or "stop" in lately
+    counted = (kills.after or 0) > (kills.before or 0)
+    flagged = bool(state["OOMKilled"]) and not kills.before
+    return not (told or "oom" in lately or counted or flagged)
 
 
 def _unix(moment: str) -> str:

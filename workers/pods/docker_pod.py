@@ -50,6 +50,7 @@ class DockerPod:
         self._host: HostView | None = None
         self._before: Counters | None = None
         self._command_began = 0.0
+        self._kills_before: int | None = None
 
     # --- start and stop ---
 
@@ -200,7 +201,7 @@ class DockerPod:
         execution = Execution(
             client, container, command, watch=watch, kill=self.quiesce, here=self._host is not None
         )
-        began = time.time()
+        began, kills_before = time.time(), self._kills()
         try:
             result = execution.run()
         except APIError as error:
@@ -208,7 +209,7 @@ class DockerPod:
                 return None
             raise
         if execution.started:
-            self._command_began = began
+            self._command_began, self._kills_before = began, kills_before
         if watch.settle() and not result.timed_out:
             return result.model_copy(update={"exit_code": KILLED})
         suspicious = result.exit_code == KILLED or not execution.started
@@ -317,6 +318,9 @@ class DockerPod:
             time.sleep(ENDING_PAUSE_S)
         return True
 
+    def _kills(self) -> int | None:
+        return self._host.watch.last.oom_kills if self._host is not None else None
+
     def _raise_up(self, client: docker.APIClient) -> None:
         """Start a container again that a command in it has brought down.
 
@@ -328,7 +332,8 @@ class DockerPod:
         """
         state = client.inspect_container(self._existing())["State"]
         happened = docker_loss.events(client, self._existing(), state)
-        if not docker_loss.self_inflicted(happened, self._command_began):
+        kills = docker_loss.Kills(self._kills_before, self._kills())
+        if not docker_loss.self_inflicted(state, happened, kills, self._command_began):
             raise docker_loss.from_state(state, "it is no longer there for the next command")
         self._start_again(client)
 

@@ -195,23 +195,32 @@ def test_kills_counted_by_events(happened: list[str], flag: bool, kills: int | N
     assert docker_counters.counted_kills(happened, flag) == kills
 
 
-ENDS = {  # what the engine remembers, (what, when); the last command began at 10
-    "it killed itself": ([("start", 1)], True),
-    "it killed itself after an earlier command was killed for memory": (
-        [("start", 1), ("oom", 9)],
-        True,
-    ),
-    "the kernel wanted memory while the command ran": ([("start", 1), ("oom", 11)], False),
-    "someone killed it": ([("start", 1), ("kill", 11)], False),
-    "someone stopped it": ([("start", 1), ("kill", 11), ("stop", 12)], False),
-    "the engine has forgotten": ([], False),
+# The engine's flag, its events (what, when), kills counted before and after; the last command
+# began at 10.
+ENDS: dict[str, tuple[bool, list[tuple[str, float]], tuple[int | None, int | None], bool]] = {
+    "it killed itself": (False, [("start", 1)], (0, 0), True),
+    "it killed itself, and the engine has forgotten": (False, [], (0, 0), True),
+    "it killed itself, seen from afar": (False, [("start", 1)], (None, None), True),
+    "it killed itself after an earlier kill for memory": (True, [("oom", 9)], (1, 1), True),
+    "the engine told of want while it ran": (True, [("start", 1), ("oom", 11)], (1, 1), False),
+    "the group counted a kill while it ran": (True, [], (1, 2), False),
+    "the flag went up while it ran": (True, [], (0, 0), False),
+    "the flag went up, seen from afar": (True, [], (None, None), False),
+    "someone killed it": (False, [("start", 1), ("kill", 11)], (0, 0), False),
+    "someone stopped it": (False, [("kill", 11), ("stop", 12)], (0, 0), False),
 }
 
 
-@pytest.mark.parametrize(("happened", "own"), ENDS.values(), ids=ENDS.keys())
-def test_who_ended_a_container(happened: list[tuple[str, float]], own: bool) -> None:
+@pytest.mark.parametrize(("flag", "happened", "kills", "own"), ENDS.values(), ids=ENDS.keys())
+def test_who_ended_a_container(
+    flag: bool,
+    happened: list[tuple[str, float]],
+    kills: tuple[int | None, int | None],
+    own: bool,
+) -> None:
     events = [docker_loss.Event(*event) for event in happened]
-    assert docker_loss.self_inflicted(events, since=10) is own
+    counted = docker_loss.Kills(*kills)
+    assert docker_loss.self_inflicted({"OOMKilled": flag}, events, counted, since=10) is own
 
 
 LOSSES = [
