@@ -127,9 +127,14 @@ def _by_eigenvalues(cluster: _Cluster, dense: Floats) -> _Adjusted:
 
 
 def _satterthwaite(own: Floats, shared: Floats) -> Floats:
-    """`tr(P)^2 / tr(P^2)` per effect, with `P_gh = (g = h) own_g - shared_g . shared_h`."""
-    df = np.empty(own.shape[1])
+    """`tr(P)^2 / tr(P^2)` per effect, with `P_gh = (g = h) own_g - shared_g . shared_h`.
+
+    0 for an effect on which every cluster that bears on it has leverage 1.
+    """
+    df = np.zeros(own.shape[1])
     for j in range(own.shape[1]):
         inner = np.diag(own[:, j]) - shared[:, j] @ shared[:, j].T
-        df[j] = np.trace(inner) ** 2 / np.sum(inner**2)
+        squares = float(np.sum(inner**2))
+        if squares > SATURATED * own[:, j].max() ** 2:
+            df[j] = np.trace(inner) ** 2 / squares
     return df

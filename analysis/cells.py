@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from ..models.errors import DesignError, SampleTooSmall
 from .arrays import AnyArray, Bools, Floats, Ints
+from .counts import check_codes, check_counts, whole_counts
 from .grouping import compact, encode, group_sums, mixed_radix
+from .noise import noise_of_mean
 
 STRATUM = ("task", "entry")
-ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,10 +45,10 @@ class Cells:
     reward_sumsq: Floats
 
     def __post_init__(self) -> None:
-        _check_codes(self.levels, self.codes, self.n.size)
+        check_codes(self.levels, self.codes, self.n.size)
         if (self.n < 1).any():
             raise DesignError("every cell needs at least one trial; leave out empty cells")
-        _check_counts(*self._columns())
+        check_counts(*self._columns())
 
     @classmethod
     def of_counts(
@@ -80,9 +81,9 @@ class Cells:
         named = levels or {}
         coded = {name: encode(labels, named.get(name), name) for name, labels in factors.items()}
         columns = (
-            _counts(n),
-            _counts(passed),
-            np.zeros_like(_counts(n)) if infra is None else _counts(infra),
+            whole_counts(n),
+            whole_counts(passed),
+            np.zeros_like(whole_counts(n)) if infra is None else whole_counts(infra),
             np.asarray(passed if reward_sum is None else reward_sum, dtype=np.float64),
             np.asarray(passed if reward_sumsq is None else reward_sumsq, dtype=np.float64),
         )
@@ -217,29 +218,6 @@ class Cells:
         return self.n, self.passed, self.infra, self.reward_sum, self.reward_sumsq
 
 
-def noise_of_mean(n: Ints, total: Floats, total_sq: Floats) -> Floats:
-    """Unbiased variance of a mean of n rewards; 0 where n < 2, which callers must mask: unknown.
-
-    Args:
-        n, total, total_sq: count, sum, sum of squares; one shape.
-    """
-    shape = np.zeros(n.shape)
-    mean = np.divide(total, n, out=shape.copy(), where=n > 0)
-    spread = np.divide(total_sq, n, out=shape.copy(), where=n > 0) - mean * mean
-    # Equal fractional rewards round to a spread of about 1e-17 instead of 0, on either side.
-    spread[spread < ROUNDING * mean] = 0.0
-    noise: Floats = np.divide(spread, n - 1, out=shape, where=n > 1)
-    return noise
-
-
-def _counts(numbers: ArrayLike) -> Ints:
-    counts = np.asarray(numbers)
-    whole = counts.astype(np.int64)
-    if not np.array_equal(whole, counts):
-        raise DesignError("counts must be whole numbers; give fractional rewards as reward_sum")
-    return whole
-
-
 def _merged(
     levels: Mapping[str, tuple[str, ...]],
     codes: Mapping[str, Ints],
@@ -249,7 +227,7 @@ def _merged(
     names, sizes, rows = tuple(levels), [len(order) for order in levels.values()], columns[0].size
     if any(column.shape != (rows,) for column in (*codes.values(), *columns)):
         raise DesignError("factors and counts must be columns of one length")
-    _check_counts(*columns)
+    check_counts(*columns)
     key, slots = mixed_radix([codes[name] for name in names], sizes, rows)
     groups, (n, passed, infra, total, total_sq) = group_sums(key, slots, columns)
     unravelled = np.unravel_index(groups, sizes) if names else ()
@@ -266,28 +244,3 @@ def _kept(
 ) -> Cells:
     narrowed = {name: column[kept] for name, column in codes.items()}
     return Cells(levels, narrowed, *(column[kept] for column in columns))
-
-
-def _check_codes(
-    levels: Mapping[str, tuple[str, ...]], codes: Mapping[str, Ints], rows: int
-) -> None:
-    if set(levels) != set(codes):
-        raise DesignError(f"levels name {sorted(levels)}, but codes name {sorted(codes)}")
-    for name, column in codes.items():
-        if column.shape != (rows,):
-            raise DesignError(f"{name}: {column.size} codes for {rows} cells")
-        if rows and not (column.min() >= 0 and column.max() < len(levels[name])):
-            raise DesignError(f"{name}: a code lies outside its {len(levels[name])} levels")
-
-
-def _check_counts(n: Ints, passed: Ints, infra: Ints, total: Floats, total_sq: Floats) -> None:
-    if (passed < 0).any() or (infra < 0).any() or (passed + infra > n).any():
-        raise DesignError(
-            "passed and infra errors are counts of different trials of a cell: none is negative, "
-            "and together they are at most n"
-        )
-    # The slack is for sums of fractions, which round.
-    if (total < 0).any() or (total > (n - infra) * (1 + 1e-9) + 1e-9).any():
-        raise DesignError("rewards lie in 0..1, and an infra error earns none")
-    if (total_sq > total * (1 + 1e-9) + 1e-9).any():
-        raise DesignError("squares of rewards in 0..1 cannot sum to more than the rewards")

@@ -13,9 +13,10 @@ import numpy as np
 
 from ..models.errors import SampleTooSmall
 from .arrays import Floats, Ints
-from .cells import Cells, noise_of_mean
+from .cells import Cells
 from .flags import Flag
 from .grouping import mixed_radix
+from .noise import noise_of_mean
 
 FACTORS = ("task", "entry", "band")
 

@@ -82,8 +82,9 @@ def differences(a: Strata, b: Strata, scale: float = 1.0) -> Differences:
     if singles.any():
         if strata < 2:
             return Differences(by_task, None, kept, strata, True)
-        weight = 1.0 / (np.count_nonzero(kept) * np.maximum(entries, 1))[:, None]
-        noise = np.where(singles, (gap - by_task.mean()) ** 2 / (1.0 - weight), noise)
+        weight = 1.0 / (by_task.size * np.maximum(entries, 1))[:, None]
+        spread = (gap - by_task.mean()) ** 2
+        noise = np.divide(spread, 1.0 - weight, out=noise, where=singles)
     return Differences(
         by_task, noise.sum(axis=1)[kept] / entries[kept] ** 2, kept, strata, bool(singles.any())
     )

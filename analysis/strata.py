@@ -6,8 +6,9 @@ from typing import Literal
 import numpy as np
 
 from .arrays import AnyArray, Bools, Floats, Ints
-from .cells import STRATUM, Cells, noise_of_mean
+from .cells import STRATUM, Cells
 from .grouping import mixed_radix
+from .noise import noise_of_mean
 
 type Measure = Literal["strict", "excluded", "infra"]
 """Infra errors as failures; left out; or themselves the thing that is counted."""
