@@ -185,6 +185,8 @@ def declared(metadata: dict[str, str], policy: str, band: str) -> str:
     if "heavy_passes_from" not in metadata or policy not in WHEN_HEAVY_DIES:
         return ""
     dies = BANDS[band] < BANDS[metadata["heavy_passes_from"]]
+    if metadata.get("lean_estimates") and policy != "heavy":
+        return FAILED if policy == "lean" else KILLED if dies else PASSED
     return WHEN_HEAVY_DIES[policy] if dies else PASSED
 
 

@@ -1,7 +1,7 @@
 """Searches nothing: checks the hops as a certificate, in one pass over the channels.
 
-They are right if place 0 has 0, every other place has a neighbour that is one hop nearer, no channel
-joins places more than one hop apart, and no channel leads from a reached place to another.
+They are right if place 0 has 0, every other place has a neighbour that is one hop nearer, no
+channel joins places more than one hop apart, and none leads from a reached place to another.
 """
 
 from __future__ import annotations  # array[int] needs Python 3.12 otherwise

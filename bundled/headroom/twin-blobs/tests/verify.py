@@ -26,9 +26,7 @@ def split(blobs: mmap.mmap, places: list[tuple[int, int]]) -> list[int]:
     sizes = []
     while places:
         first = zlib.decompress(blobs[slice(*places[0])])
-        others = [
-            place for place in places[1:] if zlib.decompress(blobs[slice(*place)]) != first
-        ]
+        others = [place for place in places[1:] if zlib.decompress(blobs[slice(*place)]) != first]
         sizes.append(len(places) - len(others))
         places = others
     return sizes
