@@ -109,6 +109,7 @@ def monitor(
     tuned_at: float = 8.0,
     alpha: float = 0.05,
     contrast: str = "",
+    earliest: int | None = None,
 ) -> Monitor:
     """Read one contrast's rounds in their order and say whether it may stop.
 
@@ -116,8 +117,9 @@ def monitor(
         differences: score of the band minus score of the floor in each complete round, `(t,)`.
         margin: equivalence margin, fraction, above 0.
         sigma: SD of one round's difference if known (see `round_sd`); else the running SD of the
-            rounds themselves, which decides nothing before the fourth.
+            rounds themselves.
         tuned_at: round at which the sequence is tightest.
+        earliest: first round that may decide; by default 1 where sigma is known, else 4.
     Raises: SampleTooSmall: no round yet. DesignError: margin not above 0, a value not finite.
     """
     d = np.asarray(differences, float)
@@ -130,7 +132,8 @@ def monitor(
     sd = _running_sd(d) if sigma is None else np.full(d.size, float(sigma))
     half = half_width(t, sd, tuned_rho2(tuned_at, alpha), alpha)
     # Rounds that agree to the last trial carry no spread to judge by: no decision on them.
-    half = np.where((sd > 0.0) & (t >= (1 if sigma is not None else FEWEST_ROUNDS)), half, np.inf)
+    first = earliest or (FEWEST_ROUNDS if sigma is None else 1)
+    half = np.where((sd > 0.0) & (t >= first), half, np.inf)
     return _read(contrast, mean, half, sd, margin)
 
 
