@@ -8,7 +8,7 @@ from pathlib import Path
 from ...models.errors import StartFailed
 from ...models.limits import Effective, Limits
 from ..meters.cgroup import Reading, count, quota_v1, read_v1
-from .group import CPU_PERIOD_US, Setting, cpu_quota_us, cpu_shares, differences
+from .group import CPU_PERIOD_US, SAMPLE_EVERY_S, Setting, cpu_quota_us, cpu_shares, differences
 from .killing import kill_all, remove_folder
 
 CONTROLLERS = ("memory", "cpu", "cpuacct", "pids", "freezer")
@@ -60,6 +60,7 @@ class CgroupV1:
     """One v1 cgroup per controller, named after the attempt."""
 
     enforcement = "cgroup-v1"
+    look_every_s = SAMPLE_EVERY_S
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = dict(folders)
@@ -93,6 +94,9 @@ class CgroupV1:
             if limits.oom_scope == "pod":
                 raise StartFailed(f"the kernel tells nobody of its OOMs: {problem}") from problem
         return effective(self._folders, limits)
+
+    def follow(self, pid: int) -> None:
+        return
 
     def look(self) -> Reading:
         return read_v1(self._folders)

@@ -8,6 +8,7 @@ from ...models.limits import Effective, Limits, OomScope
 from ..meters.cgroup import Reading, count, quota_v2, read_v2
 from .group import (
     CPU_PERIOD_US,
+    SAMPLE_EVERY_S,
     Setting,
     cpu_quota_us,
     cpu_shares,
@@ -66,6 +67,8 @@ def effective(folder: Path, limits: Limits, enforcement: str) -> Effective:
 class CgroupV2:
     """One v2 cgroup, named after the attempt. `enforcement` says how we came by the subtree."""
 
+    look_every_s = SAMPLE_EVERY_S
+
     def __init__(self, folder: Path, enforcement: str = "cgroup-v2") -> None:
         self.enforcement = enforcement
         self._folder = folder
@@ -90,6 +93,9 @@ class CgroupV2:
                     reason = f"the kernel refuses {setting.file} = {setting.value}: {problem}"
                     raise StartFailed(reason) from problem
         return effective(self._folder, limits, self.enforcement)
+
+    def follow(self, pid: int) -> None:
+        return
 
     def look(self) -> Reading:
         return read_v2(self._folder)

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from ...models.errors import PodLost
 from ...models.execution import ExecResult
 from .tail import Tail
 
 CHUNK_BYTES = 1 << 18
+DEATH_TIMEOUT_S = 10.0
 LINGER_S = 0.5  # how long output that a surviving child holds open is waited for
 
 
@@ -41,10 +43,12 @@ def run(
         kill: called at the timeout; must kill the command and all that it started.
         timeout_s: None waits for ever.
     Returns: its end. Output of children that outlive it is read for half a second more.
-    Raises:  OSError: argv[0] cannot be executed.
+    Raises:
+        OSError: argv[0] cannot be executed.
+        PodLost: it does not die at the timeout.
     """
     began = time.monotonic()
-    with subprocess.Popen(
+    process = subprocess.Popen(
         list(argv),
         env=dict(env),
         cwd=cwd,
@@ -53,26 +57,35 @@ def run(
         stderr=subprocess.PIPE,
         start_new_session=True,
         bufsize=0,
-    ) as process:
-        watch = _Watch(process, stdin, cap_bytes)
-        try:
-            deadline = None if timeout_s is None else began + timeout_s
-            ended = watch.until_exit(deadline)
-            if not ended:
-                kill()
-                process.send_signal(signal.SIGKILL)
-                watch.until_exit(None)
-            wall_s = time.monotonic() - began
-            watch.until_silent(time.monotonic() + LINGER_S)
-        finally:
-            watch.close()
-        return ExecResult(
-            exit_code=exit_code(process.wait()) if ended else None,
-            timed_out=not ended,
-            wall_s=wall_s,
-            stdout=watch.stdout.stream(),
-            stderr=watch.stderr.stream(),
-        )
+    )
+    watch = _Watch(process, stdin, cap_bytes)
+    try:
+        ended = watch.until_exit(None if timeout_s is None else began + timeout_s)
+        if not ended:
+            _end(process, watch, kill)
+        wall_s = time.monotonic() - began
+        watch.until_silent(time.monotonic() + LINGER_S)
+    except BaseException:  # an interrupt must not leave the command behind
+        _end(process, watch, kill)
+        raise
+    finally:
+        watch.close()
+    return ExecResult(
+        exit_code=exit_code(process.wait()) if ended else None,
+        timed_out=not ended,
+        wall_s=wall_s,
+        stdout=watch.stdout.stream(),
+        stderr=watch.stderr.stream(),
+    )
+
+
+def _end(process: subprocess.Popen[bytes], watch: "_Watch", kill: Callable[[], object]) -> None:
+    """Kill a command with all that it started, and see it dead."""
+    kill()
+    process.send_signal(signal.SIGKILL)
+    if not watch.until_exit(time.monotonic() + DEATH_TIMEOUT_S):
+        raise PodLost(f"process {process.pid} survives SIGKILL; the machine's disk may hang")
+    process.wait()
 
 
 class _Watch:
@@ -85,13 +98,13 @@ class _Watch:
         self._selector = selectors.DefaultSelector()
         self._pidfd = os.pidfd_open(process.pid)
         self._exited = False
-        self._reads = 0
+        self._open = {process.stdout, process.stderr}
         self._selector.register(self._pidfd, selectors.EVENT_READ, self._exit)
         for pipe, tail in ((process.stdout, self.stdout), (process.stderr, self.stderr)):
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, _Reader(self, pipe, tail))
-            self._reads += 1
         if process.stdin is not None:
+            self._open.add(process.stdin)
             os.set_blocking(process.stdin.fileno(), False)
             writer = _Writer(self, process.stdin, stdin)
             self._selector.register(process.stdin, selectors.EVENT_WRITE, writer)
@@ -105,19 +118,21 @@ class _Watch:
 
     def until_silent(self, deadline: float) -> None:
         """Pump until both outputs are closed at the other end, or the deadline."""
-        while self._reads and self._pump(deadline):
+        while any(pipe.readable() for pipe in self._open) and self._pump(deadline):
             pass
 
     def close(self) -> None:
         """Let go of everything but the process."""
+        for pipe in list(self._open):
+            self.done(pipe)
         self._selector.close()
         os.close(self._pidfd)
 
-    def done(self, pipe: IO[bytes], *, read: bool) -> None:
+    def done(self, pipe: IO[bytes]) -> None:
         """A pipe has come to its end."""
         self._selector.unregister(pipe)
+        self._open.remove(pipe)
         pipe.close()
-        self._reads -= read
 
     def _exit(self) -> None:
         self._exited = True
@@ -144,7 +159,7 @@ class _Reader:
         if chunk:
             self._tail.feed(chunk)
         else:
-            self._watch.done(self._pipe, read=True)
+            self._watch.done(self._pipe)
 
 
 class _Writer:
@@ -159,4 +174,4 @@ class _Writer:
         except BrokenPipeError:  # the command does not care for its input
             self._left = self._left[:0]
         if not self._left:
-            self._watch.done(self._pipe, read=False)
+            self._watch.done(self._pipe)

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
-from ...models.errors import StartFailed
+from ...models.errors import StartFailed, Unschedulable
 from . import enforcement, private_tree, userland
 from .enclosure import Launcher, id_map
 from .enforcement import Enforcement, Grounds
@@ -63,6 +63,17 @@ class Ground:
         """Who owns a pod's files; None: we ourselves, as there is no other id to give."""
         return Owner(*self.ids[:2]) if self.enclosed and self.ids[2] > 1 else None
 
+    def require_memory(self, floor_bytes: int | None) -> None:
+        """Refuse a floor that this machine cannot give; raises Unschedulable."""
+        has_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if floor_bytes is not None and floor_bytes > has_bytes:
+            raise Unschedulable(
+                f"the memory floor of {floor_bytes} bytes is more than the {has_bytes} bytes of "
+                "this machine; lower the floor, or run this band on a larger node",
+                memory_floor_bytes=floor_bytes,
+                memory_host_bytes=has_bytes,
+            )
+
     def group(self, attempt_id: str) -> Group:
         """The group of an attempt, not yet made."""
         if self.grounds.enforcement == "watchdog":
@@ -108,7 +119,7 @@ class Ground:
 
     def _probe(self) -> str | None:
         """Open an enclosure for a moment; why that fails, None if it does not."""
-        tree = self.state / f"probe-{os.getpid()}"
+        tree = self.state / "pods" / f"probe-{os.getpid()}"
         try:
             tree.mkdir(parents=True)
             private_tree.furnish(tree, self.userland, None, "/")
@@ -129,3 +140,9 @@ class Ground:
         finally:
             private_tree.remove(tree)
         return None
+
+
+def cpus_allowed(status: Path = Path("/proc/self/status")) -> str | None:
+    """The CPUs that we, and so our pods, may run on, as the kernel lists them ("0-3,8")."""
+    rows = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+    return rows.get("Cpus_allowed_list", "").strip() or None

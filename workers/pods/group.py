@@ -11,6 +11,7 @@ CPU_PERIOD_US = 100_000
 MIN_QUOTA_US = 1_000  # the kernel's own minimum
 SHARES_PER_CORE = 1_024
 PAGE_BYTES = 4_096
+SAMPLE_EVERY_S = 0.4  # of a group that a kernel holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,13 @@ class Setting:
 
 
 class Group(Protocol):
-    """One pod's processes. `enforcement` names what holds them to their limits."""
+    """One pod's processes. `enforcement` names what holds them to their limits.
+
+    `look_every_s` is the longest that `look` may wait for its next call.
+    """
 
     enforcement: str
+    look_every_s: float
 
     def folders(self) -> tuple[Path, ...]:
         """Its cgroups; none where there are no cgroups."""
@@ -46,6 +51,10 @@ class Group(Protocol):
         Raises:
             StartFailed: the memory ceiling cannot be set.
         """
+        ...
+
+    def follow(self, pid: int) -> None:
+        """Learn the pod's PID 1, which is no member."""
         ...
 
     def look(self) -> Reading:

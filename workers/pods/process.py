@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import Self
 
 from ...models.counters import Counters
@@ -21,7 +20,7 @@ from ...models.limits import Effective
 from ..meters.cgroup import network_bytes
 from . import command, owner, private_tree, residue, template
 from .enclosure import Enclosure
-from .ground import Ground
+from .ground import Ground, cpus_allowed
 from .group import Group
 from .launcher import Request
 from .plain_files import REMEDY
@@ -31,9 +30,11 @@ from .userland import PATH, TOOLS
 from .vigil import Vigil
 from .watchdog import MARK
 
+NOT_JOINED = 125
 # Join the pod's cgroups, leave no core files, become the command.
 JOIN = (
-    'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; ulimit -c 0; exec "$@"'
+    f'while [ "$1" != -- ]; do echo 0 > "$1" || exit {NOT_JOINED}; shift; done; '
+    'shift; ulimit -c 0; exec "$@"'
 )
 DOWNLOAD_BYTES = 1 << 30
 OOM_ENDED = "an OOM kill has ended it (oom_scope = pod)"
@@ -94,8 +95,7 @@ class ProcessPod:
         if kills and self.order.limits.oom_scope == "pod":
             self._end(OOM_ENDED)
             return result if result.timed_out else result.model_copy(update={"exit_code": KILLED})
-        if self._enclosure is not None and not self._enclosure.alive():
-            raise PodLost(f"pod {self.order.attempt_id}: its PID 1 died during a command")
+        self._require_intact(group, result)
         return result
 
     def quiesce(self) -> int:
@@ -149,7 +149,7 @@ class ProcessPod:
             self._vigil.stop()
             self._vigil = None
         if self._group is not None:
-            self._group.remove()
+            self._remove(self._group)
             self._group = None
         private_tree.remove(self._folder)
 
@@ -157,15 +157,11 @@ class ProcessPod:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.stop()
 
     def _start(self) -> Effective:
+        self._ground.require_memory(self.order.limits.memory_floor_bytes)
         self._lost = None
         self._folder.mkdir(parents=True)
         self._group = group = self._ground.group(self.order.attempt_id)
@@ -174,9 +170,9 @@ class ProcessPod:
         group.make()
         effective = group.apply(self.order.limits)
         if self._ground.enclosed:
-            self._enclosure = self._ground.launcher.open(
-                self._request(), self.order.start_timeout_s
-            )
+            patience_s = self.order.start_timeout_s
+            self._enclosure = self._ground.launcher.open(self._request(), patience_s)
+            group.follow(self._enclosure.pid)
             self._note()
         self._vigil = Vigil(
             group.look,
@@ -185,9 +181,17 @@ class ProcessPod:
             oom_event=group.oom_event(),
             on_storage=group.kill,
             on_oom=self._end_after_oom,
+            longest_pause_s=group.look_every_s,
         )
         self._vigil.start()
-        return effective
+        return effective.model_copy(update={"cpuset": cpus_allowed()})
+
+    def _remove(self, group: Group) -> None:
+        try:
+            group.remove()
+        except OSError as problem:
+            reason = f"pod {self.order.attempt_id}: its cgroup stays: {problem}"
+            raise PodLost(reason, reason="removal") from problem
 
     def _note(self) -> None:
         folders = self._group.folders() if self._group else ()
@@ -222,6 +226,13 @@ class ProcessPod:
                 oom_killed=by_oom,
             )
         return self._group, self._vigil
+
+    def _require_intact(self, group: Group, result: ExecResult) -> None:
+        """See that the command had its pod from beginning to end."""
+        if self._enclosure is not None and not self._enclosure.alive():
+            raise PodLost(f"pod {self.order.attempt_id}: its PID 1 died during a command")
+        if result.exit_code == NOT_JOINED and not all(file.exists() for file in group.joins()):
+            raise PodLost(f"pod {self.order.attempt_id}: its cgroup was removed by someone else")
 
     def _prefix(self, group: Group, user: str | None, cwd: str | None) -> tuple[str, ...]:
         joins = tuple(map(str, group.joins()))
@@ -340,6 +351,7 @@ class ProcessPods:
                 with contextlib.suppress(OSError):  # another worker reaps at the same time
                     residue.clear(folder, noted)
                     removed.append(noted.attempt_id)
+        residue.sweep(self.state / "pods", now=now)
         return tuple(removed)
 
     def facts(self) -> dict[str, str | int | float | bool | None]:

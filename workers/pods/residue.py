@@ -11,8 +11,10 @@ from pathlib import Path
 
 from . import owner, private_tree
 from .killing import kill_all, remove_folder
+from .watchdog import Watchdog
 
 NOTE = "pod.json"
+UNNOTED_S = 3600.0  # nobody takes that long between making a folder and noting it
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,20 @@ def is_abandoned(residue: Residue, *, now: float, alive: Collection[str]) -> boo
     return now >= residue.expires_at or owner.dead(residue.owner, one_machine=True)
 
 
+def sweep(state: Path, *, now: float) -> None:
+    """Remove folders that nobody has noted: their makers died while they made them."""
+    for folder in state.iterdir() if state.is_dir() else ():
+        with contextlib.suppress(FileNotFoundError):
+            if not (folder / NOTE).exists() and now - folder.stat().st_mtime > UNNOTED_S:
+                private_tree.remove(folder)
+
+
 def clear(folder: Path, residue: Residue) -> None:
     """Kill and remove everything that a pod left."""
     if residue.first and not owner.dead(residue.first, one_machine=True):
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(residue.first.split(":")[2]), signal.SIGKILL)
+    Watchdog(residue.attempt_id).kill()
     for cgroup in map(Path, residue.cgroups):
         kill_all(partial(_members, cgroup), lambda frozen: None)
         remove_folder(cgroup)

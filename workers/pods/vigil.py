@@ -1,7 +1,7 @@
 """Who watches a running pod: one thread that samples, and kills when a rule is broken.
 
 It ends with the pod and waits on descriptors, never busily: early in an exec it looks often,
-later every 0.4 s.
+later as seldom as the group allows.
 """
 
 import os
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ..meters.cgroup import Reading
 
-FIRST_LOOK_S, LAST_LOOK_S = 0.02, 0.4
+FIRST_LOOK_S = 0.02
 STORAGE_EVERY_S = 0.5
 STORAGE_SHARE = 20  # measuring the tree may take a twentieth of the time
 
@@ -36,6 +36,7 @@ class Vigil:
         storage_ceiling_bytes: None watches no storage.
         oom_event: an eventfd, readable when the kernel is about to kill for memory; or None.
         on_storage, on_oom: what is done then, in the watcher's thread.
+        longest_pause_s: between two looks.
     """
 
     def __init__(
@@ -47,11 +48,13 @@ class Vigil:
         oom_event: int | None,
         on_storage: Callable[[], object],
         on_oom: Callable[[], object],
+        longest_pause_s: float,
     ) -> None:
         self._look, self._storage_bytes = look, storage_bytes
         self._ceiling_bytes = storage_ceiling_bytes
         self._oom_event = oom_event
         self._on_storage, self._on_oom = on_storage, on_oom
+        self._longest_pause_s = longest_pause_s
         self._lock = threading.Lock()
         self._seen = Seen()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -107,7 +110,7 @@ class Vigil:
         pause_s = FIRST_LOOK_S
         while not self._ending:
             ready = {descriptor for descriptor, _ in poll.poll(pause_s * 1000)}
-            pause_s = min(2 * pause_s, LAST_LOOK_S)
+            pause_s = min(2 * pause_s, self._longest_pause_s)
             if self._wake in ready:
                 os.eventfd_read(self._wake)
                 pause_s = FIRST_LOOK_S

@@ -19,9 +19,10 @@ KIB = 1024
 
 
 class Watchdog:
-    """The processes that carry an attempt's mark, or descend in their session from one."""
+    """The processes that carry an attempt's mark, or are in its pod's PID namespace."""
 
     enforcement = "watchdog"
+    look_every_s = 0.1
 
     def __init__(self, attempt_id: str, proc: Path = Path("/proc")) -> None:
         self._mark = f"{MARK}={attempt_id}".encode()
@@ -29,7 +30,8 @@ class Watchdog:
         self._limits = Limits()
         self._oom_kills = 0
         self._peak_bytes = 0
-        self._cpu_s: dict[int, float] = {}
+        self._first: int | None = None
+        self._namespace = ""
 
     def folders(self) -> tuple[Path, ...]:
         return ()
@@ -49,6 +51,10 @@ class Watchdog:
             enforcement=self.enforcement,
         )
         return found.model_copy(update={"differs": differences(limits, found)})
+
+    def follow(self, pid: int) -> None:
+        """Whoever is in PID 1's own namespace is a member, with or without the mark."""
+        self._first, self._namespace = pid, self._namespace_of(pid)
 
     def look(self) -> Reading:
         """Measure, and kill the largest process (or all) when the ceiling is passed."""
@@ -70,15 +76,26 @@ class Watchdog:
         return None
 
     def members(self) -> tuple[int, ...]:
-        """Processes whose environment has the mark; another user's cannot be seen."""
+        """Processes that have the mark, or are in the pod's namespace; not another user's."""
         pids = (int(entry.name) for entry in self._proc.iterdir() if entry.name.isdigit())
-        return tuple(pid for pid in pids if self._is_marked(pid))
+        return tuple(pid for pid in pids if pid != self._first and self._is_member(pid))
 
     def kill(self) -> int:
         return kill_all(self.members, lambda frozen: None)
 
     def remove(self) -> None:
         self.kill()
+
+    def _is_member(self, pid: int) -> bool:
+        if self._namespace and self._namespace_of(pid) == self._namespace:
+            return True
+        return self._is_marked(pid)
+
+    def _namespace_of(self, pid: int) -> str:
+        try:
+            return (self._proc / str(pid) / "ns" / "pid").readlink().name
+        except OSError:
+            return ""
 
     def _is_marked(self, pid: int) -> bool:
         try:

@@ -16,7 +16,7 @@ from resource import RUSAGE_SELF, getrusage
 
 import pytest
 
-from infranoise.models.errors import PodLost, Refused
+from infranoise.models.errors import PodLost, Refused, Unschedulable
 from infranoise.models.execution import ExecResult
 from infranoise.models.limits import Limits
 from infranoise.workers.pods.pod import Pod, PodOrder, Pods
@@ -353,6 +353,17 @@ def test_an_uncapped_pod_reads_back_no_ceiling(pods: Pods, make_order: MakeOrder
         pod.stop()
     assert (effective.memory_ceiling_bytes, effective.cpu_ceiling) == (None, None)
     assert effective.differs == ()
+
+
+def test_a_floor_that_the_machine_has_not_got_cannot_be_scheduled(
+    pods: Pods, make_order: MakeOrder
+) -> None:
+    order = make_order(memory_floor_bytes=1 << 50)
+    pods.prepare(order)
+    pod = pods.pod(order)
+    with pytest.raises(Unschedulable):
+        pod.start()
+    pod.stop()
 
 
 def test_being_throttled_is_counted(open_pod: OpenPod) -> None:
