@@ -74,7 +74,10 @@ def _of_phase(phase: PhaseName, name: str) -> Reader:
 
 
 def _left_behind(line: AttemptLine) -> int | None:
-    return sum(p.left_behind for p in line.record.evidence.phases) if line.record else None
+    if line.record is None:
+        return None
+    told = [p.left_behind for p in line.record.evidence.phases if p.left_behind is not None]
+    return sum(told) if told or not line.record.evidence.phases else None
 
 
 def _own(name: str, kind: Kind, attribute: str = "") -> Column:

@@ -107,7 +107,8 @@ def _why_no_verdict(evidence: Evidence) -> str:
     if verifier is None:
         return "the verifier was not reached"
     if verifier.timed_out:
-        return f"the verifier ran into its timeout after {verifier.wall_s:.0f} s"
+        after = "" if verifier.wall_s is None else f" after {verifier.wall_s:.0f} s"
+        return f"the verifier ran into its timeout{after}"
     if verifier.exit_code == KILLED:
         return "the verifier was killed (137)"
     return evidence.reward_fault or "the verifier left no reward"

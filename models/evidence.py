@@ -27,15 +27,16 @@ class Phase(Value):
     """One phase of an attempt. `counters` are cumulative at its end; `oom_kills` are its own.
 
     `left_behind` counts the processes that the phase left running and that were killed after it;
-    `exit_code` is None where the command was cut off or lost.
+    `exit_code` is None where the command was cut off or lost; `wall_s` and `left_behind` are None
+    where a source of imported results does not tell.
     """
 
     name: PhaseName
     exit_code: int | None = None
     timed_out: bool = False
-    wall_s: float = 0.0
+    wall_s: float | None = 0.0
     oom_kills: int | None = None
-    left_behind: int = 0
+    left_behind: int | None = 0
     lost: str = ""
     counters: Counters | None = None
 

@@ -178,9 +178,8 @@ def _write(
             accepted = one.records[-1].attempt_id
             counted.append((place.cell, outcomes[-1]))
         planned[place.cell] = planned.get(place.cell, 0) + 1
-        trials.append(
-            {"id": one.id, "experiment": experiment, "accepted": accepted} | place._asdict()
-        )
+        row: dict[str, object] = {"id": one.id, "experiment": experiment, "accepted": accepted}
+        trials.append(row | place._asdict())
         attempts += map(_attempt_row, one.records, one.texts, outcomes)
     connection.execute(insert(TRIAL), trials)
     if attempts:

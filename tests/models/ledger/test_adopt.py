@@ -102,9 +102,14 @@ def test_one_identity_with_two_contents_is_named_and_the_first_counts(engine: En
 
 def test_a_block_that_fails_leaves_nothing_behind_and_the_next_one_goes_in(engine: Engine) -> None:
     adoption = Adoption(engine, "others")
-    with pytest.raises(ZeroDivisionError), adoption.transaction():
-        adoption.take([trial("a")])
-        raise ZeroDivisionError
+
+    def broken() -> None:
+        with adoption.transaction():
+            adoption.take([trial("a")])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        broken()
     assert reading.experiments(engine) == ()
     with adoption.transaction():
         assert adoption.take([trial("a")]).new == 1
