@@ -52,7 +52,7 @@ def plan(file: Path, *, runtime: str | None, as_json: bool) -> int:
     """Print the plan of an experiment file; returns the exit code."""
     experiment = load_experiment(file)
     cpus = os.cpu_count() or 1
-    settled = settle(experiment, file.parent, runtime=runtime, environ=os.environ, cpus=cpus)
+    settled = settle(experiment, file.parent, runtime=runtime, environ=os.environ)
     made = make_plan(settled.experiment, settled.tasks)
     view = outlook(made, cpus, _measured_s(RUNS / experiment.name, experiment.name))
     summary = summarise(settled, made, view)

@@ -53,7 +53,7 @@ def preflight(
     console = Console(stderr=as_json)
     experiment, root = _asked(tasks)
     cpus = os.cpu_count() or 1
-    settled = settle(experiment, root, runtime=runtime, environ=os.environ, cpus=cpus)
+    settled = settle(experiment, root, runtime=runtime, environ=os.environ)
     checks = [
         Check(m.task, "task" if m.kind == "task" else "infrastructure", m.why)
         for m in settled.misfits
@@ -127,7 +127,7 @@ def judged(nop: Outcome, oracle: Outcome) -> tuple[Literal["ok", "task", "infras
         return "task", "no-op: it scores 1, so the verifier passes an untouched pod"
     if oracle.verdict != "passed":
         return "task", (
-            f"oracle: {oracle.cause} (reward {oracle.reward:g}): its own solution does not solve it "
+            f"oracle: {oracle.cause} (reward {oracle.reward:g}): its solution does not solve it "
             f"here{': ' + oracle.detail if oracle.detail else ''}"
         )
     return "ok", ""

@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -19,11 +19,8 @@ from ..models.ledger.enrol import enrol
 from ..models.ledger.reading import cell_counts, progress
 from ..models.ledger.store import open_store
 from ..scheduler.broker import broker
-from ..scheduler.collect import Collector
-from ..scheduler.dispatch import Dispatch, Happened, Site
-from ..scheduler.enqueue import Enqueuer
-from ..scheduler.orders import concurrency_by_wave
-from ..scheduler.own_worker import OwnWorker, own_worker
+from ..scheduler.dispatch import dispatch
+from ..scheduler.own_worker import own_worker
 from ..scheduler.plan import Plan, plan
 from .folder import LEDGER, locked, run_folder
 from .progress import RunProgress
@@ -87,7 +84,7 @@ def _run(
 ) -> int:
     console = Console(stderr=as_json)
     cpus = os.cpu_count() or 1
-    settled = settle(experiment, root, runtime=runtime, environ=os.environ, cpus=cpus)
+    settled = settle(experiment, root, runtime=runtime, environ=os.environ)
     show_misfits(console, settled, leave_out=leave_out)
     made = plan(settled.experiment, settled.tasks)
     folder = run_folder(out, experiment.name, fresh=fresh)
@@ -125,7 +122,8 @@ def _slots(made: Plan, cpus: int) -> int:
 
 
 def _work(console: Console, engine: Engine, made: Plan, folder: Path, slots: int) -> int:
-    done, total = progress(engine, made.experiment.name)
+    name = made.experiment.name
+    done, total = progress(engine, name)
     if done == total:
         return 0
     if done:
@@ -137,7 +135,7 @@ def _work(console: Console, engine: Engine, made: Plan, folder: Path, slots: int
         broker(os.environ.get("INFRANOISE_BROKER_URL")) as address,
         own_worker(address, NODE, slots, folder, _for_worker(made.experiment)) as worker,
     ):
-        finished = _dispatch(engine, made, address, slots, worker, stop, shown.happened)
+        finished = dispatch(engine, name, address, worker.alive, stop, shown.happened)
     if finished:
         return 0
     if stop.is_set():
@@ -145,34 +143,6 @@ def _work(console: Console, engine: Engine, made: Plan, folder: Path, slots: int
         return INTERRUPTED
     console.print(f"the worker died; its last words:\n{worker.last_words()}", style="red")
     return WORKER_DIED
-
-
-def _dispatch(
-    engine: Engine,
-    made: Plan,
-    address: str,
-    slots: int,
-    worker: OwnWorker,
-    stop: threading.Event,
-    tell: Callable[[Happened], None],
-) -> bool:
-    site = Site(NODE, slots, Enqueuer(address), Collector(address))
-    dispatch = Dispatch(
-        engine,
-        made.experiment,
-        {task.name: task for task in made.tasks},
-        {trial.id: trial.key for trial in made.trials},
-        concurrency_by_wave({wave.number: wave.levels for wave in made.waves}),
-        site,
-        tell,
-    )
-    try:
-        dispatch.run(stop, worker.alive)
-        dispatch.write_nodes()
-    finally:
-        site.enqueuer.close()
-        site.collector.close()
-    return dispatch.finished
 
 
 def _for_worker(experiment: Experiment) -> Mapping[str, str]:

@@ -1,5 +1,6 @@
 """From an experiment file to what will run here: tasks found, runtime settled, misfits named."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -8,9 +9,11 @@ from pathlib import Path
 from ..bundled.materialise import materialise
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
-from ..models.fitness import Misfit, misfits
+from ..models.fitness import Machine, Misfit, misfits
 from ..models.task import Task
 from ..models.task_set import TaskSet, find_tasks
+from ..workers.capacity import memory_for_pods
+from ..workers.meters.procfs import Files
 
 BUNDLED = "bundled:"
 
@@ -30,7 +33,6 @@ def settle(
     *,
     runtime: str | None,
     environ: Mapping[str, str],
-    cpus: int,
 ) -> Settled:
     """Find the experiment's tasks below `root` and decide its pod runtime.
 
@@ -45,9 +47,15 @@ def settle(
     unfit = [
         Misfit(task=fault.path.parent.name, kind="task", why=str(fault)) for fault in found.faults
     ]
-    unfit += misfits(kept, experiment, environ=environ, cpus=cpus)
+    unfit += misfits(kept, experiment, environ=environ, machine=this_machine())
     out = {misfit.task for misfit in unfit if misfit.blocks}
     return Settled(experiment, tuple(t for t in kept if t.name not in out), tuple(unfit))
+
+
+def this_machine() -> Machine:
+    """The machine that this runs on, as tasks are held against it."""
+    memory = memory_for_pods(Files(Path("/")))
+    return Machine(cpus=os.cpu_count() or 1, memory_bytes=memory or None)
 
 
 def find(patterns: tuple[str, ...], root: Path, environ: Mapping[str, str]) -> TaskSet:

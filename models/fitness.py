@@ -3,13 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from .band import Band
 from .errors import DesignError
 from .experiment import Experiment
+from .spec import MIB
 from .task import Task
 from .value import Value
 
 Kind = Literal["task", "infrastructure", "notice"]
+
+
+class Machine(Value):
+    """What a task is held against: cores, and bytes that floors may take (None: not known)."""
+
+    cpus: int
+    memory_bytes: int | None = None
 
 
 class Misfit(Value):
@@ -29,21 +36,21 @@ class Misfit(Value):
 
 
 def misfits(
-    tasks: Sequence[Task], experiment: Experiment, *, environ: Mapping[str, str], cpus: int
+    tasks: Sequence[Task], experiment: Experiment, *, environ: Mapping[str, str], machine: Machine
 ) -> list[Misfit]:
-    """Every misfit of these tasks with an experiment, on a machine with so many cpus."""
+    """Every misfit of these tasks with an experiment, on such a machine."""
     return [
         Misfit(task=task.name, kind=kind, why=why)
         for task in tasks
-        for kind, why in _of(task, experiment, environ, cpus)
+        for kind, why in _of(task, experiment, environ, machine)
     ]
 
 
 def _of(
-    task: Task, experiment: Experiment, environ: Mapping[str, str], cpus: int
+    task: Task, experiment: Experiment, environ: Mapping[str, str], machine: Machine
 ) -> Iterator[tuple[Kind, str]]:
     yield from _not_built_for(task)
-    yield from _undeclared(task, experiment.bands, experiment)
+    yield from _too_large(task, experiment, machine)
     missing = [name for name in task.unresolved if name not in environ]
     if missing:
         yield (
@@ -51,11 +58,11 @@ def _of(
             f"its env tables need {', '.join(missing)}, which the environment does not set; "
             "export it",
         )
-    if task.spec.cpus is not None and task.spec.cpus > cpus:
+    if task.spec.cpus is not None and task.spec.cpus > machine.cpus:
         yield (
             "notice",
-            f"declares {task.spec.cpus:g} cpus, this machine has {cpus}: slower than its author "
-            "meant, whatever the band",
+            f"declares {task.spec.cpus:g} cpus, this machine has {machine.cpus}: slower than its "
+            "author meant, whatever the band",
         )
     for warning in task.warnings:
         yield "notice", warning
@@ -80,12 +87,18 @@ def _not_built_for(task: Task) -> Iterator[tuple[Kind, str]]:
         yield "task", "has no tests/ folder, so nothing can judge it"
 
 
-def _undeclared(
-    task: Task, bands: Sequence[Band], experiment: Experiment
-) -> Iterator[tuple[Kind, str]]:
+def _too_large(task: Task, experiment: Experiment, machine: Machine) -> Iterator[tuple[Kind, str]]:
+    """Bands that cannot be made of the task's spec, and floors that this machine cannot hold."""
     spec = task.spec.or_default(experiment.pods.default_spec)
     try:
-        for band in bands:
-            band.limits(spec)
+        floors = [band.limits(spec).memory_floor_bytes or 0 for band in experiment.bands]
     except (DesignError, ValueError) as error:
         yield "task", str(error)
+        return
+    if machine.memory_bytes and max(floors) > machine.memory_bytes:
+        yield (
+            "infrastructure",
+            f"its memory floor of {max(floors) / MIB:.0f} MiB is more than the "
+            f"{machine.memory_bytes / MIB:.0f} MiB that this machine has for pods; lower the "
+            "floor in [[bands]], or use a larger machine",
+        )

@@ -7,9 +7,8 @@ other by them alone.
 |---|---|---|
 | `node.<id>` | Celery queue | attempts placed on that node |
 | `infranoise.attempt` | Celery task | run one attempt |
-| `infranoise:records` | Redis stream | attempt records on their way home |
-| `infranoise:claim:<attempt>` | Redis string | set once by the node that starts the attempt |
-| `infranoise:nodes` | Redis hash | node id -> what it said of itself last |
+
+The keys of leases, nodes and records are in `lease/keys.py`.
 """
 
 from typing import Literal, Self
@@ -28,19 +27,12 @@ from .trial import TrialKey
 from .value import Value
 
 RUN_ATTEMPT = "infranoise.attempt"
-RECORDS = "infranoise:records"
-NODES = "infranoise:nodes"
 RECORD_FIELD = "record"
 
 
 def node_queue(node: str) -> str:
     """The Celery queue of a node."""
     return f"node.{node}"
-
-
-def claim_key(attempt: str) -> str:
-    """The Redis key that the node that starts an attempt sets once."""
-    return f"infranoise:claim:{attempt}"
 
 
 class _Message(Value):
@@ -71,7 +63,10 @@ class _Message(Value):
 
 
 class AttemptMessage(_Message):
-    """One attempt, self-contained: a node needs nothing else to run it."""
+    """One attempt, self-contained: a node needs nothing else to run it.
+
+    `fence` is the token of the lease under which it is sent: a message with an old one is refused.
+    """
 
     version: Literal[1] = 1
     attempt_id: str
@@ -79,6 +74,7 @@ class AttemptMessage(_Message):
     experiment: str
     key: TrialKey
     number: int = Field(ge=1)
+    fence: int = 0
     task: Task
     entry: Entry
     limits: Limits

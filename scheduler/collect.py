@@ -1,12 +1,10 @@
 """Takes attempt records off the stream, in batches."""
 
-from typing import cast
-
 import redis
 
 from ..models.errors import BrokerError, WireError
-from ..models.message import NODES, RECORD_FIELD, RECORDS, AttemptRecord
-from ..models.node import NodeProfile
+from ..models.lease.keys import RECORDS
+from ..models.message import RECORD_FIELD, AttemptRecord
 
 BATCH = 500
 
@@ -38,11 +36,6 @@ class Collector:
         """Forget records that are in the ledger."""
         if ids:
             self._redis.xdel(RECORDS, *ids)
-
-    def nodes(self) -> dict[str, NodeProfile]:
-        """What each node said of itself."""
-        said = cast(dict[bytes, bytes], self._redis.hgetall(NODES))
-        return {id_.decode(): NodeProfile.model_validate_json(text) for id_, text in said.items()}
 
     def close(self) -> None:
         """Give the connections back."""

@@ -15,6 +15,7 @@ from typing import IO
 from ..models.errors import BrokerError
 
 STOP_WITHIN_S = 20.0
+CORES_PER_SLOT = 1024
 
 
 class OwnWorker:
@@ -72,6 +73,8 @@ def own_worker(
         "INFRANOISE_BROKER_URL": broker,
         "INFRANOISE_NODE": node,
         "INFRANOISE_SLOTS": str(slots),
+        # Whoever runs on one machine says how many run at once; cores are shared among them.
+        "INFRANOISE_CPUS": environ.get("INFRANOISE_CPUS", str(slots * CORES_PER_SLOT)),
         "INFRANOISE_ARTEFACTS": str(folder / "artefacts"),
     }
     try:

@@ -3,11 +3,13 @@
 import os
 import platform
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..models.errors import DesignError
+from ..models.size import mebibytes
+from ..models.spec import MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +27,15 @@ class WorkerSettings:
     artefacts: Path | None
     build_network: str | None
     tethered: bool
+    cpus: float | None = None
+    memory_bytes: int | None = None
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
     """Settings from `INFRANOISE_*` variables.
 
     Raises:
-        DesignError: `INFRANOISE_SLOTS` is no positive whole number.
+        DesignError: a variable that should hold an amount does not.
     """
     slots = environ.get("INFRANOISE_SLOTS", str(os.cpu_count() or 1))
     if not slots.isdecimal() or int(slots) < 1:
@@ -45,7 +49,23 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         artefacts=Path(artefacts) if artefacts else None,
         build_network=environ.get("INFRANOISE_BUILD_NETWORK") or None,
         tethered=environ.get("INFRANOISE_TETHERED") == "1",
+        cpus=_amount(environ, "INFRANOISE_CPUS", float),
+        memory_bytes=_amount(environ, "INFRANOISE_MEMORY", _bytes),
     )
+
+
+def _bytes(text: str) -> int:
+    return round(mebibytes(text) * MIB)
+
+
+def _amount[T](environ: Mapping[str, str], name: str, read: Callable[[str], T]) -> T | None:
+    text = environ.get(name)
+    if not text:
+        return None
+    try:
+        return read(text)
+    except ValueError as error:
+        raise DesignError(f"{name}={text!r}: {error}") from error
 
 
 def default_state(environ: Mapping[str, str]) -> Path:

@@ -47,7 +47,12 @@ class Slots:
         with self._lock:
             self._pods[attempt] = pod
 
-    def pods(self) -> tuple[Pod, ...]:
-        """Pods of the attempts under way."""
+    def pod(self, attempt: str) -> Pod | None:
+        """The pod of an attempt under way, if it has one yet."""
         with self._lock:
-            return tuple(self._pods.values())
+            return self._pods.get(attempt)
+
+    def running(self) -> tuple[str, ...]:
+        """Ids of the attempts under way."""
+        with self._lock:
+            return tuple(self._running)

@@ -11,24 +11,18 @@ from typing import Any
 import redis
 from celery.signals import worker_ready
 
+from .. import __version__
 from ..models.errors import PodError, WireError
-from ..models.message import (
-    NODES,
-    RECORD_FIELD,
-    RECORDS,
-    RUN_ATTEMPT,
-    AttemptMessage,
-    AttemptRecord,
-    claim_key,
-)
+from ..models.message import RUN_ATTEMPT, AttemptMessage
 from .app import app, settings
 from .artefacts import Artefacts
 from .attempt import Node, run_attempt
+from .capacity import capacity_here
+from .lease import Membership
 from .node import node_profile
 from .runtimes import Runtimes
 from .slots import Slots
 
-CLAIM_KEPT_S = 7 * 86_400
 log = logging.getLogger(__name__)
 
 
@@ -62,14 +56,30 @@ def runtimes() -> Runtimes:
 
 
 @once
-def home() -> redis.Redis:
-    """The way home. One client; it keeps a pool of connections for the threads."""
-    return redis.Redis.from_url(settings.broker, socket_timeout=15, health_check_interval=10)
+def membership() -> Membership:
+    """This worker's place in the fleet."""
+    client = redis.Redis.from_url(
+        settings.broker, socket_timeout=15, health_check_interval=10, decode_responses=True
+    )
+    hello = {"profile": node_profile().model_dump_json(), "version": __version__}
+    return Membership(client, settings.node, capacity_here(settings), stop_pod, hello)
+
+
+def stop_pod(attempt: str) -> None:
+    """Stop an attempt that this node may not run any longer; its record still goes home."""
+    pod = this_node().slots.pod(attempt)
+    if pod is None:
+        return
+    log.warning("attempt %s is not this node's any more: its pod is stopped", attempt)
+    try:
+        pod.stop()
+    except PodError as error:
+        log.warning("the pod of %s is left to the next sweep: %s", attempt, error)
 
 
 @worker_ready.connect
-def _say_hello(**_: Any) -> None:
-    home().hset(NODES, settings.node, node_profile().model_dump_json())
+def _join(**_: Any) -> None:
+    membership().join()
     if settings.tethered:
         threading.Thread(target=leave_with_parent, daemon=True, name="tether").start()
 
@@ -80,11 +90,9 @@ def leave_with_parent() -> None:
     The parent holds the other end: it closes it to stop us, and when it dies it closes as well.
     """
     sys.stdin.buffer.read()
-    for pod in this_node().slots.pods():
-        try:
-            pod.stop()
-        except PodError as error:
-            log.warning("a pod could not be stopped and is left to the next sweep: %s", error)
+    membership().leave()
+    for attempt in this_node().slots.running():
+        stop_pod(attempt)
     os._exit(0)
 
 
@@ -96,12 +104,8 @@ def attempt(message: str, **shown: Any) -> None:
     except WireError as error:
         log.error("refused a message: %s", error)
         raise
-    if not home().set(claim_key(order.attempt_id), settings.node, nx=True, ex=CLAIM_KEPT_S):
-        log.warning("attempt %s was started before; the message is a double", order.attempt_id)
+    if not membership().start(order.attempt_id, order.fence):
+        log.warning("attempt %s: a late or doubled message, nothing was started", order.attempt_id)
         return
-    send(run_attempt(order, runtimes().named(order.runtime), this_node()))
-
-
-def send(record: AttemptRecord) -> None:
-    """Put a record on its way home."""
-    home().xadd(RECORDS, {RECORD_FIELD: record.encode()})
+    record = run_attempt(order, runtimes().named(order.runtime), this_node())
+    membership().finish(order.attempt_id, record.encode())

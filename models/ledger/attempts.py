@@ -4,7 +4,7 @@ A trial is owed while it has no accepted attempt and none under way.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Engine, func, insert, select, update
@@ -27,8 +27,24 @@ class Owed:
     next_number: int
 
 
-def owed(engine: Engine, experiment: str) -> tuple[Owed, ...]:
-    """Trials without an accepted outcome and without an attempt under way, in order of dispatch."""
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """An attempt under way: the trial as it was owed, and the node."""
+
+    attempt: str
+    node: str
+    owed: Owed
+
+
+def owed(
+    engine: Engine, experiment: str, *, after: int = -1, limit: int | None = None
+) -> tuple[Owed, ...]:
+    """Trials without an accepted outcome and without an attempt under way, in order of dispatch.
+
+    Args:
+        after: only trials at a later position.
+        limit: at most so many.
+    """
     last = (
         select(
             ATTEMPT.c.trial,
@@ -45,9 +61,11 @@ def owed(engine: Engine, experiment: str) -> tuple[Owed, ...]:
         .where(
             TRIAL.c.experiment == experiment,
             TRIAL.c.accepted.is_(None),
+            TRIAL.c.position > after,
             (last.c.state.is_(None)) | (last.c.state != "placed"),
         )
         .order_by(TRIAL.c.position)
+        .limit(limit)
     )
     with engine.connect() as connection:
         return tuple(
@@ -75,12 +93,37 @@ def place(engine: Engine, experiment: str, node: str, trials: Iterable[Owed]) ->
             connection.execute(insert(ATTEMPT), rows)
 
 
-def abandon(engine: Engine, experiment: str, why: str) -> int:
-    """End every placed attempt as `cancelled`; its trial is owed again. Returns how many."""
+def under_way(engine: Engine, experiment: str) -> dict[str, Placement]:
+    """The attempts that are placed and have no record, by attempt id."""
+    query = (
+        select(
+            *(ATTEMPT.c[name] for name in ("id", "node", "trial", "number")),
+            *(TRIAL.c[name] for name in ("wave", "position")),
+        )
+        .join_from(ATTEMPT, TRIAL, ATTEMPT.c.trial == TRIAL.c.id)
+        .where(ATTEMPT.c.experiment == experiment, ATTEMPT.c.state == "placed")
+        .order_by(ATTEMPT.c.placed_at)
+    )
+    with engine.connect() as connection:
+        return {
+            id_: Placement(id_, node, Owed(trial, wave, position, number))
+            for id_, node, trial, number, wave, position in connection.execute(query)
+        }
+
+
+def abandon(engine: Engine, experiment: str, why: str, *, only: Sequence[str] | None = None) -> int:
+    """End placed attempts as `cancelled`; their trials are owed again. Returns how many.
+
+    Args:
+        only: these attempts; all of the experiment's unless given.
+    """
     outcome = classify(Evidence(cancelled=why))
+    chosen = ATTEMPT.c.experiment == experiment
+    if only is not None:
+        chosen &= ATTEMPT.c.id.in_(only)
     query = (
         update(ATTEMPT)
-        .where(ATTEMPT.c.experiment == experiment, ATTEMPT.c.state == "placed")
+        .where(chosen, ATTEMPT.c.state == "placed")
         .values(state="ended", ended_at=time.time(), **judged(outcome))
     )
     with engine.begin() as connection:

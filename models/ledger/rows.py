@@ -5,7 +5,10 @@ from sqlmodel import Field, SQLModel
 
 
 class ExperimentRow(SQLModel, table=True):
-    """An experiment as it was resolved; `fingerprint` tells whether a file still means the same."""
+    """An experiment as it was resolved; `fingerprint` tells whether a file still means the same.
+
+    `state` is `active`, `paused` or `cancelled`: whether a fleet's scheduler works on it.
+    """
 
     __tablename__ = "experiment"
 
@@ -14,6 +17,8 @@ class ExperimentRow(SQLModel, table=True):
     fingerprint: str
     document: str
     tasks_left_out: str = "[]"
+    state: str = Field(default="active", index=True)
+    weight: float = 1.0
     version: str
 
 

@@ -111,7 +111,8 @@ def test_a_run_that_is_cut_off_again_and_again_ends_whole(seed: int, run: Run) -
         process = run.start()
         enough = chance.randint(run.outcomes(), min(TRIALS - 2, run.outcomes() + 5))
         until(lambda: run.outcomes() >= enough, f"{enough} trials have an outcome")  # noqa: B023
-        os.kill(process.pid, blow)
+        # As at a terminal: Ctrl-C reaches the whole foreground group.
+        (os.killpg if blow == signal.SIGINT else os.kill)(process.pid, blow)
         output, _ = process.communicate()
         assert process.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL), output
         until(lambda: not run.left_behind(), "nothing that the run started runs any more")

@@ -1,0 +1,222 @@
+"""The scheduler: what is owed goes out under leases, records come in, what is lost is told.
+
+One round (`tick`) may be cut off anywhere: the ledger is written before a message goes out, a lease
+ends by itself, and a record leaves its stream only when it is in the ledger. A scheduler that takes
+over begins from the ledger.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from sqlalchemy import Engine
+
+from ..models.errors import WireError
+from ..models.evidence import Evidence
+from ..models.ledger.attempts import abandon, place
+from ..models.ledger.events import note
+from ..models.ledger.ingest import Ending, Ingested, ingest
+from ..models.ledger.nodes import write_node
+from ..models.ledger.states import states
+from ..models.message import AttemptRecord
+from ..models.node import NodeProfile
+from ..models.trial import TrialKey
+from .collect import Collector
+from .enqueue import Enqueuer
+from .leases import FRESH_MS, Grant, Leases, NodeState
+from .placement import Placed, Room
+from .placement import place as choose_nodes
+from .window import Window, attempt_of
+
+LOOK_EVERY_S = 2.0  # how often experiments' states and lost leases are looked for in the ledger
+NEVER_STARTED = "its message was lost: no node began it"
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """One attempt came home: its trial's key, what became of it, and its record if there is one."""
+
+    experiment: str
+    key: TrialKey
+    ingested: Ingested
+    record: AttemptRecord | None
+
+
+@dataclass(slots=True)
+class Service:
+    """One scheduler over one ledger and one queue server.
+
+    Args:
+        only: work on this experiment alone; on all active ones unless given.
+        tell: called for each attempt that came home, from the scheduler's thread.
+    """
+
+    engine: Engine
+    leases: Leases
+    enqueuer: Enqueuer
+    collector: Collector
+    only: str | None = None
+    tell: Callable[[Happened], None] = lambda _: None
+    random: Random = field(default_factory=Random)
+    windows: dict[str, Window] = field(default_factory=dict)
+    _looked_at: float = 0.0
+    _suspects: set[str] = field(default_factory=set)
+    _profiles: dict[str, str] = field(default_factory=dict)
+
+    def tick(self, wait_s: float) -> None:
+        """One round; waits at most `wait_s` for a record.
+
+        Raises:
+            BrokerError: the queue server went away. LedgerError: the store refuses.
+        """
+        self._receive(wait_s)
+        self._end_what_ran_out()
+        if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
+            self._looked_at = time.monotonic()
+            self._look_at_experiments()
+            self._find_lost_leases()
+        self._send()
+
+    @property
+    def finished(self) -> bool:
+        """Whether no experiment that is worked on has anything owed or under way."""
+        return bool(self.windows) and all(window.finished for window in self.windows.values())
+
+    def lose_all(self) -> None:
+        """The only node is gone: what comes home no more ends as `node_lost`."""
+        self._receive(0)
+        for name, window in self.windows.items():
+            self._end(name, {a: one.node for a, one in window.running.items()}, lost=True)
+
+    def _look_at_experiments(self) -> None:
+        active = {
+            name
+            for name, state in states(self.engine).items()
+            if state == "active" and self.only in (None, name)
+        }
+        for name in active - set(self.windows):
+            self.windows[name] = Window.open(self.engine, name)
+        for name in set(self.windows) - active:
+            self._let_go(name)
+
+    def _let_go(self, name: str) -> None:
+        """An experiment was paused or cancelled: a paused one's attempts end by themselves."""
+        window = self.windows[name]
+        if states(self.engine).get(name) == "cancelled":
+            attempts = list(window.running)
+            self.leases.cancel(attempts)
+            abandon(self.engine, name, "the experiment was cancelled", only=attempts)
+            window.running.clear()
+        window.ready.clear()
+        if not window.running:
+            del self.windows[name]
+
+    # -- out ----------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        active = [window for window in self.windows.values() if not window.finished]
+        for window in active:
+            window.top_up()
+        lines = [window.line(time.monotonic()) for window in active]
+        if not any(line.waiting for line in lines):
+            return
+        rooms = self._rooms(self.leases.nodes())
+        placed = choose_nodes(lines, rooms, self.random, time.monotonic())
+        self._grant_and_send(placed)
+
+    def _rooms(self, nodes: Sequence[NodeState]) -> list[Room]:
+        self._note_profiles(nodes)
+        levels: dict[str, int | None] = {}
+        running: dict[str, int] = defaultdict(int)
+        for window in self.windows.values():
+            for one in window.running.values():
+                levels[one.node] = one.concurrency
+                running[one.node] += 1
+        return [
+            Room(n.id, n.total, n.free, levels.get(n.id) or n.total.slots, running[n.id])
+            for n in nodes
+            if n.state == "up" and n.silent_s * 1000 < FRESH_MS
+        ]
+
+    def _grant_and_send(self, placed: Sequence[Placed]) -> None:
+        wants = []
+        for one in placed:
+            window = self.windows[one.experiment]
+            trial = next(t for t in window.ready if t.id == one.want.trial)
+            wants.append(Grant(attempt_of(trial), one.node, one.want.floor))
+        fences = self.leases.grant(wants)
+        by_place: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+        for one, fence in zip(placed, fences):
+            if fence:
+                by_place[one.experiment, one.node].append((one.want.trial, fence))
+        for (name, node), trials in by_place.items():
+            self._send_to(self.windows[name], node, trials)
+
+    def _send_to(self, window: Window, node: str, trials: Sequence[tuple[str, int]]) -> None:
+        going = window.went_out([(trial, node) for trial, _ in trials])
+        place(self.engine, window.experiment.name, node, going)
+        now = time.time()
+        fences = [fence for _, fence in trials]
+        self.enqueuer.send(
+            node, [window.message(trial, fence, now) for trial, fence in zip(going, fences)]
+        )
+
+    # -- home ---------------------------------------------------------------------------------
+
+    def _receive(self, wait_s: float) -> None:
+        entries = self.collector.take(wait_s)
+        records: dict[str, list[AttemptRecord]] = defaultdict(list)
+        for _, record in entries:
+            if isinstance(record, WireError):
+                note(self.engine, self.only or "", "unreadable record", str(record))
+            else:
+                records[record.experiment].append(record)
+        for name, group in records.items():
+            endings = [Ending.of(record) for record in group]
+            self._take_in(name, endings, {record.attempt_id: record for record in group})
+        self.collector.done([id_ for id_, _ in entries])
+
+    def _take_in(
+        self, name: str, endings: Sequence[Ending], records: Mapping[str, AttemptRecord]
+    ) -> None:
+        window = self.windows.get(name) or Window.open(self.engine, name)
+        for ingested in ingest(self.engine, endings, window.experiment.run.max_attempts):
+            window.came_home(ingested.attempt, again=not ingested.accepted)
+            key = window.key(ingested.trial)
+            self.tell(Happened(name, key, ingested, records.get(ingested.attempt)))
+
+    def _end_what_ran_out(self) -> None:
+        over = self.leases.run_out()
+        for name, window in self.windows.items():
+            mine = [one for one in over if one.attempt in window.running]
+            self._end(name, {one.attempt: one.node for one in mine if one.started}, lost=True)
+            self._end(name, {one.attempt: one.node for one in mine if not one.started}, lost=False)
+
+    def _find_lost_leases(self) -> None:
+        """Attempts under way without a lease, seen twice: the queue server has lost its memory."""
+        attempts = [a for window in self.windows.values() for a in window.running]
+        loose = set(attempts) - self.leases.held(attempts) if attempts else set()
+        gone, self._suspects = loose & self._suspects, loose - self._suspects
+        for name, window in self.windows.items():
+            mine = {a: window.running[a].node for a in gone if a in window.running}
+            self._end(name, mine, lost=True)
+
+    def _end(self, name: str, attempts: Mapping[str, str], *, lost: bool) -> None:
+        """End attempts of which no record will come: the node was lost, or never began them."""
+        evidence = Evidence(node_seen="no") if lost else Evidence(cancelled=NEVER_STARTED)
+        running = self.windows[name].running
+        endings = [
+            Ending(attempt, running[attempt].owed.id, name, node, time.time(), evidence)
+            for attempt, node in attempts.items()
+        ]
+        if endings:
+            self._take_in(name, endings, {})
+
+    def _note_profiles(self, nodes: Sequence[NodeState]) -> None:
+        for node in nodes:
+            text = node.hello.get("profile")
+            if isinstance(text, str) and self._profiles.get(node.id) != text:
+                self._profiles[node.id] = text
+                write_node(self.engine, node.id, NodeProfile.model_validate_json(text))

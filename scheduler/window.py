@@ -1,0 +1,153 @@
+"""An experiment's window: what the scheduler holds of it while the ledger holds the rest."""
+
+import itertools
+import time
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Engine
+
+from ..models.experiment import Experiment
+from ..models.lease.capacity import Capacity, floor_of
+from ..models.ledger import reading
+from ..models.ledger.attempts import Owed, owed, under_way
+from ..models.ledger.keys import trial_keys, wave_levels
+from ..models.message import AttemptMessage
+from ..models.task import Task
+from ..models.trial import CellKey, TrialKey, attempt_id
+from .orders import concurrency_by_wave, order
+from .placement import Line, Want
+
+FRONT = 512  # trials at the front that are looked at in one round
+SIZE = 2_000  # trials held ready; topped up when half of them are gone
+
+
+@dataclass(slots=True)
+class Running:
+    """An attempt under way: its trial, where it runs, and the floor that it takes."""
+
+    owed: Owed
+    node: str
+    floor: Capacity
+    concurrency: int | None
+
+
+@dataclass(slots=True)
+class Window:
+    """One experiment as the scheduler works on it."""
+
+    engine: Engine
+    experiment: Experiment
+    tasks: Mapping[str, Task]
+    concurrency: Mapping[int, int]
+    began_at: float
+    weight: float = 1.0
+    ready: deque[Owed] = field(default_factory=deque)
+    keys: dict[str, TrialKey] = field(default_factory=dict)
+    running: dict[str, Running] = field(default_factory=dict)
+    spread: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _read_to: int = -1
+    _all_read: bool = False
+    _head: tuple[str, float] = ("", 0.0)
+    _floors: dict[tuple[str, str], Capacity] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, engine: Engine, name: str) -> "Window":
+        """Read an experiment; attempts that are under way already are taken up."""
+        window = cls(
+            engine,
+            reading.experiment(engine, name),
+            {task.name: task for task in reading.tasks(engine, name)},
+            concurrency_by_wave(wave_levels(engine, name)),
+            began_at=time.time(),
+        )
+        placed = under_way(engine, name)
+        window._learn([one.owed.id for one in placed.values()])
+        for attempt, one in placed.items():
+            window._begin(attempt, one.owed, one.node)
+        return window
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is owed and nothing runs."""
+        return not self.ready and not self.running and self._all_read
+
+    def top_up(self) -> None:
+        """Read more of what is owed when little of it is left."""
+        if self._all_read or len(self.ready) > SIZE // 2:
+            return
+        name = self.experiment.name
+        more = owed(self.engine, name, after=self._read_to, limit=SIZE)
+        self._all_read = len(more) < SIZE
+        if more:
+            self._read_to = more[-1].position
+            self.ready.extend(more)
+            self._learn([one.id for one in more])
+
+    def line(self, now: float) -> Line:
+        """What waits, as placement wants it: the front of the window."""
+        waiting = [self._want(trial) for trial in itertools.islice(self.ready, FRONT)]
+        if waiting:
+            head = waiting[0].trial
+            self._head = self._head if self._head[0] == head else (head, now)
+            waiting[0] = replace(waiting[0], since=self._head[1])
+        busy = sum(max(1, one.floor.cpu_m) for one in self.running.values())
+        return Line(self.experiment.name, waiting, busy, self.weight, self.spread)
+
+    def went_out(self, sent: Sequence[tuple[str, str]]) -> list[Owed]:
+        """Count trials as under way: (trial, node) pairs; returns them in that order."""
+        waiting = {trial.id: trial for trial in itertools.islice(self.ready, FRONT)}
+        for id_, node in sent:
+            self._begin(attempt_of(waiting[id_]), waiting[id_], node)
+            self.ready.remove(waiting[id_])
+        return [waiting[id_] for id_, _ in sent]
+
+    def came_home(self, attempt: str, *, again: bool) -> None:
+        """An attempt has ended; with `again` its trial is owed another."""
+        ended = self.running.pop(attempt, None)
+        if ended is not None and again:
+            trial = ended.owed
+            self.ready.appendleft(Owed(trial.id, trial.wave, trial.position, trial.next_number + 1))
+
+    def key(self, trial: str) -> TrialKey:
+        """The key of a trial of this experiment."""
+        self._learn([trial])
+        return self.keys[trial]
+
+    def message(self, trial: Owed, fence: int, now: float) -> AttemptMessage:
+        """The message of a trial's next attempt, under a lease."""
+        made = order(
+            self.experiment,
+            self.tasks,
+            trial,
+            self.keys[trial.id],
+            queued_at=self.began_at,
+            now=now,
+        )
+        return made.model_copy(update={"fence": fence})
+
+    def _want(self, trial: Owed) -> Want:
+        cell = self.keys[trial.id].cell
+        return Want(trial.id, cell.band, self._floor(cell), self.concurrency.get(trial.wave))
+
+    def _begin(self, attempt: str, trial: Owed, node: str) -> None:
+        want = self._want(trial)
+        self.running[attempt] = Running(trial, node, want.floor, want.concurrency)
+
+    def _floor(self, cell: CellKey) -> Capacity:
+        known = self._floors.get((cell.task, cell.band))
+        if known is None:
+            spec = self.tasks[cell.task].spec.or_default(self.experiment.pods.default_spec)
+            band = next(band for band in self.experiment.bands if band.name == cell.band)
+            known = self._floors[cell.task, cell.band] = floor_of(band.limits(spec))
+        return known
+
+    def _learn(self, trials: list[str]) -> None:
+        missing = [trial for trial in trials if trial not in self.keys]
+        self.keys |= trial_keys(self.engine, self.experiment.name, missing)
+
+
+def attempt_of(trial: Owed) -> str:
+    """The id of a trial's next attempt."""
+    return attempt_id(trial.id, trial.next_number)

@@ -1,0 +1,25 @@
+"""What this node offers: cores, memory for pods, and slots."""
+
+import os
+from pathlib import Path
+
+from ..models.lease.capacity import Capacity
+from .meters.procfs import Files
+from .settings import WorkerSettings
+
+KEPT_BACK = 0.05  # of the memory: for the worker, the kernel and the page cache
+
+
+def capacity_here(settings: WorkerSettings, files: Files | None = None) -> Capacity:
+    """What this node offers: what it was told to, else what the machine has."""
+    return Capacity(
+        cpu_m=round(1000 * (settings.cpus or os.cpu_count() or 1)),
+        memory_bytes=settings.memory_bytes or memory_for_pods(files or Files(Path("/"))),
+        slots=settings.slots,
+    )
+
+
+def memory_for_pods(files: Files) -> int:
+    """Bytes of the machine's memory that floors may take; 0 where it cannot be read."""
+    total = files.size_bytes("proc/meminfo", "MemTotal") or 0
+    return int(total * (1 - KEPT_BACK))
