@@ -13,11 +13,15 @@ methods <- list(
   "glmer, Laplace" = function() glmer(passed ~ band + node + hour + concurrency + (1 | task:entry), d,
     family = binomial)
 )
-used <- system.time(fit <- suppressWarnings(suppressMessages(methods[[arguments[1]]]())))
+used <- numeric(0) # the least of some repeats, where the work is short
+while (length(used) == 0 || (sum(used) < 3 && length(used) < 7)) {
+  spent <- system.time(fit <- suppressWarnings(suppressMessages(methods[[arguments[1]]]())))
+  used <- c(used, spent[["user.self"]] + spent[["sys.self"]])
+}
 last <- tail(levels(d$band), 1)
 effect <- if (paste0("band", last) %in% names(fixef(fit))) fixef(fit)[[paste0("band", last)]] else {
   shifts <- ranef(fit)$band[, 1]; tail(shifts, 1) - shifts[1]
 }
 scale <- if (grepl("^glmer", arguments[1])) "logits" else "points"
-cat(sprintf('{"cpu_s": %.6f, "effect": %.6f, "scale": "%s"}\n', used[["user.self"]] + used[["sys.self"]],
+cat(sprintf('{"cpu_s": %.6f, "effect": %.6f, "scale": "%s"}\n', min(used),
             if (scale == "points") 100 * effect else effect, scale))
