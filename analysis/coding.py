@@ -23,6 +23,15 @@ FIRST_LOOK = 4096
 MULTIPLIERS = tuple(np.uint64(pow(0x9E3779B97F4A7C15, k, 1 << 64)) for k in range(1, 17))
 
 
+class _Scratch:
+    """Arrays that lookups of so many rows write to, again and again."""
+
+    def __init__(self, rows: int) -> None:
+        self.place = np.empty(rows, dtype=np.uint64)
+        self.known = np.empty(rows, dtype=np.uint64)
+        self.code = np.empty(rows, dtype=np.int64)
+
+
 class Coder:
     """Codes of one column's labels, in order of first sight.
 
@@ -34,6 +43,7 @@ class Coder:
         self.column = column
         self.labels: list[str] = []
         self._hashes: Hashes = np.zeros(0, dtype=np.uint64)
+        self._scratch = _Scratch(0)
         self._rebuild(self._hashes)
 
     def codes(self, labels: pl.Series, hashes: Hashes) -> Ints:
@@ -41,15 +51,19 @@ class Coder:
 
         Args:
             labels: the batch's column. hashes: of the same rows.
+        Returns: an array that the next call overwrites: fresh memory would cost five times as much
+            as the lookup itself.
         Raises:
             DesignError: a row without a label.
         """
-        place, at_once = self._place(hashes), FIRST_LOOK
+        if self._scratch.known.size != hashes.size:
+            self._scratch = _Scratch(hashes.size)
+        known, place, at_once = self._scratch.known, self._place(hashes), FIRST_LOOK
         # A first look at a few rows finds most labels; sorting all of them to find them is dear.
-        while (unseen := self._known[place] != hashes).any():
-            self._learn(labels, hashes, np.flatnonzero(unseen)[:at_once])
+        while not np.array_equal(np.take(self._known, place, out=known, mode="clip"), hashes):
+            self._learn(labels, hashes, np.flatnonzero(known != hashes)[:at_once])
             place, at_once = self._place(hashes), 8 * at_once
-        return self._code[place]
+        return np.take(self._code, place, out=self._scratch.code, mode="clip")
 
     def order(self) -> tuple[tuple[str, ...], Ints]:
         """The labels in reading order, and for each code its index in it."""
@@ -82,7 +96,9 @@ class Coder:
             found = np.searchsorted(self._known, hashes)
             return np.minimum(found, self._known.size - 1)
         multiplier, shift = self._spread
-        return ((hashes * multiplier) >> shift).view(np.int64)
+        place = self._scratch.place if hashes.size == self._scratch.place.size else None
+        product = np.multiply(hashes, multiplier, out=place)
+        return np.right_shift(product, shift, out=product).view(np.int64)
 
 
 def level_of(factor: str) -> str:

@@ -35,16 +35,21 @@ def encode(
     return recode[inverse.reshape(-1)], named
 
 
-def mixed_radix(codes: Sequence[Ints], sizes: Sequence[int], rows: int) -> tuple[Ints, int]:
+def mixed_radix(
+    codes: Sequence[Ints], sizes: Sequence[int], rows: int, out: Ints | None = None
+) -> tuple[Ints, int]:
     """One index per row out of its indices per factor, row-major, and how many indices there are.
 
+    Args:
+        out: an array of as many rows to write to.
     Raises:
         DesignError: more combinations than a 64-bit index can tell apart.
     """
     slots = prod(sizes)
     if slots >= 2**63:
         raise DesignError("too many combinations of levels; collapse by fewer factors at a time")
-    key = np.zeros(rows, dtype=np.int64)
+    key = np.empty(rows, dtype=np.int64) if out is None else out
+    key.fill(0)
     for code, size in zip(codes, sizes, strict=True):
         key *= size
         key += code

@@ -19,6 +19,7 @@ class Tally:
         self.tables: list[AnyArray] = [np.zeros(()) for _ in range(max(weights, 1))]
         """One table per weight, with one axis per factor."""
         self.rows = 0
+        self._key = np.empty(0, dtype=np.int64)
 
     def add(
         self,
@@ -31,7 +32,9 @@ class Tally:
         if tuple(sizes) != self.tables[0].shape:
             self.tables = [_grown(table, sizes) for table in self.tables]
         self.rows += rows
-        key, _ = mixed_radix(codes, sizes, rows)
+        if self._key.size != rows:
+            self._key = np.empty(rows, dtype=np.int64)
+        key, _ = mixed_radix(codes, sizes, rows, out=self._key)
         if not weights:
             np.add.at(self.tables[0].reshape(-1), key, 1.0)
         for table, weight in zip(self.tables, weights, strict=bool(weights)):
