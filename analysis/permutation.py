@@ -16,6 +16,7 @@ from .pairs import Pairs
 DRAWS = 9_999
 DRAWS_AT_ONCE = 1_000
 TIE = 1 + 1e-7
+ROUNDING = 1e-12  # sums of the same fractions in another order
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def permutation(found: Pairs, *, draws: int = DRAWS, seed: int = 0) -> Permutati
             size=(size, int(np.count_nonzero(informative))),
         )
         distance = np.abs(shuffled @ slope[informative] + fixed)
-        far += int(np.count_nonzero(distance >= abs(est) / TIE))
+        far += int(np.count_nonzero(distance >= abs(est) - ROUNDING))
         left -= size
     return Permutation(est, (1 + far) / (1 + draws), draws)
 

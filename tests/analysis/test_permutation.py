@@ -84,6 +84,13 @@ def test_swapping_the_levels_changes_the_sign_only(by_task: list[tuple[int, int]
     assert 0.0 < one.p <= 1.0
 
 
+def test_no_difference_at_all_is_never_far_from_any_shuffle() -> None:
+    """The observed difference is 0 but for rounding; every shuffle is at least as far."""
+    a, b = [0, 0, 1, 4, 1], [0, 2, 4, 0, 0]
+    n = [[4] * 5, [4] * 5]
+    assert _test(n, [a, b]).p == _test(n, [b, a]).p == 1.0
+
+
 def test_outcomes_that_never_vary_show_nothing() -> None:
     assert _test([[5, 5], [5, 5]], [[5, 0], [5, 0]]).p == 1.0
 
