@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import validity_bands as of_bands
+import validity_decisions as of_decisions
 import validity_factors as of_factors
 from rich.console import Console
 from rich.progress import Progress
@@ -31,11 +32,11 @@ STUDIES: dict[str, tuple[Study, int]] = {
     "new tasks": (of_bands.new_tasks, 1000),
     "unbalanced": (of_bands.unbalanced, 1000),
     "components": (of_bands.variance_components, 1000),
-    "missing outcomes": (of_bands.bounds, 1000),
-    "split of a lift": (of_bands.kill_replay, 1000),
-    "ceiling": (of_bands.ceilings, 1000),
-    "sequences": (of_bands.sequences, 2000),
-    "A/A": (of_bands.a_a, 1000),
+    "missing outcomes": (of_decisions.bounds, 1000),
+    "split of a lift": (of_decisions.kill_replay, 1000),
+    "ceiling": (of_decisions.ceilings, 1000),
+    "sequences": (of_decisions.sequences, 2000),
+    "A/A": (of_decisions.a_a, 1000),
     "confounded": (of_factors.confounded, 500),
     "fresh tasks": (of_factors.fresh_tasks, 500),
     "wave shocks": (of_factors.wave_shocks, 600),

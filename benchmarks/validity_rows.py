@@ -10,6 +10,7 @@ AT_LEAST = (0.93, 1.0)  # where the definition promises 95 % or more
 SIZE = (0.03, 0.07)  # of a test at 5 %
 AT_MOST = (0.0, 0.06)  # where the definition promises 5 % or less
 BIAS_POINTS = (-0.25, 0.25)
+Z95 = 1.959964
 SLACK = 2.5  # Monte Carlo errors by which a row may miss what is wanted
 
 
