@@ -5,24 +5,24 @@ container builder. FROM is taken as "some Linux with Python": the machine's own 
 for the image's.
 """
 
-import json
 import re
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from ...models.errors import Refused
+from .dockerfile_text import arguments, assignments, expand, instructions, split
 
 REMEDY = 'use runtime = "docker" for it'
 BASES = frozenset({"python", "debian", "ubuntu", "buildpack-deps"})
 WITHOUT_EFFECT = frozenset(
     {"CMD", "ENTRYPOINT", "LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "SHELL"}
 )
+REMOTE = re.compile(r"\w+://|git@")
 ARCHIVES = re.compile(r"\.(tar|tgz|tbz2?|txz|tzst|tar\.\w+)$")
+COPY_FLAGS = frozenset({"--chown", "--chmod", "--link"})
 ROOT = PurePosixPath("/")
-VARIABLE = re.compile(r"\\\$|\$(?:(\w+)|\{(\w+)(?:(:[-+])([^}]*))?\})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,56 +57,18 @@ def read(text: str, path: str = "") -> Recipe:
     reading = _Reading(path)
     for line in instructions(text):
         word, _, rest = line.partition(" ")
-        reading.take(word.upper(), rest.strip(), line)
+        try:
+            reading.take(word.upper(), rest.strip())
+        except ValueError as problem:
+            told = f"Dockerfile, {line[:120]!r}: {problem}; {REMEDY}"
+            raise Refused(told, instruction=line) from problem
     if not reading.based:
         raise Refused(f"the Dockerfile has no FROM; {REMEDY}")
     return reading.recipe()
 
 
-def instructions(text: str) -> Iterator[str]:
-    """Logical lines: comments and blanks left out, continuations joined.
-
-    >>> list(instructions("FROM x\\n# no\\nENV a=1 \\\\\\n  # nor this\\n  b=2\\n"))
-    ['FROM x', 'ENV a=1 b=2']
-    """
-    held = ""
-    for raw in text.splitlines():
-        line = raw.strip()
-        if not line or line.startswith("#"):
-            continue
-        held = f"{held} {line}".strip()
-        if held.endswith("\\"):
-            held = held[:-1].rstrip()
-            continue
-        yield held
-        held = ""
-    if held:
-        yield held
-
-
-def expand(text: str, values: Mapping[str, str]) -> str:
-    """Replace $VAR, ${VAR}, ${VAR:-default} and ${VAR:+other}; an unknown one is empty.
-
-    >>> expand("${A:-x}/$B/${C:+y}", {"B": "b", "C": "c"})
-    'x/b/y'
-    """
-
-    def one(match: re.Match[str]) -> str:
-        plain, braced, operator, word = match.groups()
-        if match.group(0) == "\\$":
-            return "$"
-        value = values.get(plain or braced, "")
-        if operator == ":-":
-            return value or expand(word, values)
-        if operator == ":+":
-            return expand(word, values) if value else ""
-        return value
-
-    return VARIABLE.sub(one, text)
-
-
 class _Reading:
-    """What has been read so far."""
+    """What has been read so far. A step says by ValueError why its line cannot be had."""
 
     def __init__(self, path: str) -> None:
         self.based = False
@@ -115,14 +77,7 @@ class _Reading:
         self._arguments: dict[str, str] = {}
         self._copies: list[Copy] = []
         self._folders: list[PurePosixPath] = []
-
-    def recipe(self) -> Recipe:
-        env = MappingProxyType(dict(self._env))
-        return Recipe(self._workdir, env, tuple(self._copies), tuple(self._folders))
-
-    def take(self, word: str, rest: str, line: str) -> None:
-        """One instruction."""
-        steps = {
+        self._steps = {
             "FROM": self._from,
             "WORKDIR": self._go,
             "ENV": self._set,
@@ -131,109 +86,81 @@ class _Reading:
             "ADD": self._add,
             "USER": self._become,
         }
+
+    def recipe(self) -> Recipe:
+        env = MappingProxyType(dict(self._env))
+        return Recipe(self._workdir, env, tuple(self._copies), tuple(self._folders))
+
+    def take(self, word: str, rest: str) -> None:
+        """One instruction."""
         if word in WITHOUT_EFFECT:
             return
-        if word not in steps:
-            raise _refusal(line, f"{word} needs a container builder")
-        if "<<" in rest and word in ("COPY", "ADD"):
-            raise _refusal(line, "a here-document needs a container builder")
-        steps[word](rest, line)
+        if word not in self._steps:
+            raise ValueError(f"{word} needs a container builder")
+        self._steps[word](rest)
 
-    def _values(self) -> Mapping[str, str]:
-        return {**self._arguments, **self._env}
+    def _value(self, text: str) -> str:
+        return expand(text, {**self._arguments, **self._env})
 
-    def _from(self, rest: str, line: str) -> None:
+    def _from(self, rest: str) -> None:
         if self.based:
-            raise _refusal(line, "a build in stages needs a container builder")
+            raise ValueError("a build in stages needs a container builder")
         words = [word for word in rest.split() if not word.startswith("--")]
-        image = expand(words[0], self._values()) if words else ""
-        name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
-        if name not in BASES:
-            raise _refusal(line, f"this machine's programs cannot stand in for image {image!r}")
+        image = self._value(words[0]) if words else ""
+        if image.partition("@")[0].rpartition("/")[2].partition(":")[0] not in BASES:
+            raise ValueError(f"this machine's programs cannot stand in for image {image!r}")
         self.based = True
 
-    def _go(self, rest: str, line: str) -> None:
-        self._workdir = _normal(self._workdir / expand(_unquoted(rest, line), self._values()))
+    def _go(self, rest: str) -> None:
+        self._workdir = _normal(self._workdir / self._value(" ".join(split(rest))))
         self._folders.append(self._workdir)
 
-    def _set(self, rest: str, line: str) -> None:
+    def _set(self, rest: str) -> None:
         first = rest.split(maxsplit=1)
         if first and "=" not in first[0]:  # the old form: ENV name all the rest
             pairs = [(first[0], first[1] if len(first) > 1 else "")]
         else:
-            pairs = [(name, value) for name, _, value in _assignments(rest, line)]
-        values = self._values()  # one ENV line does not see its own names
-        self._env.update({name: expand(value, values) for name, value in pairs})
+            pairs = assignments(rest)
+        # All are expanded before any is set: an ENV line does not see its own names.
+        self._env.update([(name, self._value(value)) for name, value in pairs])
 
-    def _argue(self, rest: str, line: str) -> None:
-        for name, _, value in _assignments(rest, line):
-            self._arguments[name] = expand(value, self._values())
+    def _argue(self, rest: str) -> None:
+        for name, value in assignments(rest):
+            self._arguments[name] = self._value(value)
 
-    def _become(self, rest: str, line: str) -> None:
-        if expand(rest, self._values()).partition(":")[0] not in ("root", "0"):
-            raise _refusal(line, "a process pod's user is root")
+    def _become(self, rest: str) -> None:
+        if self._value(rest).partition(":")[0] not in ("root", "0"):
+            raise ValueError("a process pod's user is root")
 
-    def _add(self, rest: str, line: str) -> None:
-        _, words = _words(rest, line)
-        for source in words[:-1]:
-            if re.match(r"\w+://|git@", source) or ARCHIVES.search(source):
-                raise _refusal(line, "ADD of an address or an archive needs a container builder")
-        self._copy(rest, line)
+    def _add(self, rest: str) -> None:
+        _, words = arguments(rest)
+        if any(REMOTE.match(source) or ARCHIVES.search(source) for source in words[:-1]):
+            raise ValueError("ADD of an address or an archive needs a container builder")
+        self._copy(rest)
 
-    def _copy(self, rest: str, line: str) -> None:
-        flags, words = _words(expand(rest, self._values()), line)
+    def _copy(self, rest: str) -> None:
+        if "<<" in rest:
+            raise ValueError("a here-document needs a container builder")
+        flags, words = arguments(self._value(rest))
         if len(words) < 2:
-            raise _refusal(line, "it names no source and target")
+            raise ValueError("it names no source and target")
         *sources, target = words
         into_folder = target.endswith("/") or target in (".", "..") or len(sources) > 1
+        names = tuple(str(_normal(ROOT / source).relative_to(ROOT)) for source in sources)
         place = _normal(self._workdir / target)
-        cleaned = tuple(_normal(ROOT / source) for source in sources)
-        names = tuple(str(source.relative_to("/")) for source in cleaned)
-        self._copies.append(Copy(names, place, into_folder, _mode(flags, line)))
+        self._copies.append(Copy(names, place, into_folder, _mode(flags)))
 
 
-def _refusal(line: str, why: str) -> Refused:
-    return Refused(f"Dockerfile, {line[:120]!r}: {why}; {REMEDY}", instruction=line)
-
-
-def _unquoted(text: str, line: str) -> str:
-    try:
-        return " ".join(shlex.split(text))
-    except ValueError as problem:
-        raise _refusal(line, f"it cannot be read ({problem})") from problem
-
-
-def _assignments(rest: str, line: str) -> list[tuple[str, str, str]]:
-    try:
-        return [word.partition("=") for word in shlex.split(rest)]
-    except ValueError as problem:
-        raise _refusal(line, f"it cannot be read ({problem})") from problem
-
-
-def _words(rest: str, line: str) -> tuple[dict[str, str], list[str]]:
-    """Flags and arguments of COPY, in its plain and its JSON form."""
-    flags: dict[str, str] = {}
-    while rest.startswith("--"):
-        flag, _, rest = rest.partition(" ")
-        name, _, value = flag.partition("=")
-        flags[name], rest = value, rest.lstrip()
-    if not rest.startswith("["):
-        return flags, rest.split()
-    try:
-        return flags, [str(word) for word in json.loads(rest)]
-    except ValueError as problem:
-        raise _refusal(line, f"it cannot be read ({problem})") from problem
-
-
-def _mode(flags: Mapping[str, str], line: str) -> int | None:
+def _mode(flags: Mapping[str, str]) -> int | None:
+    """The mode that a COPY sets; ValueError for flags that need more than files."""
     owner = flags.get("--chown", "root").partition(":")[0]
-    strange = set(flags) - {"--chown", "--chmod", "--link"}
+    strange = set(flags) - COPY_FLAGS
     if strange or owner not in ("root", "0"):
-        raise _refusal(line, f"{', '.join(sorted(strange)) or '--chown'} needs a container builder")
+        raise ValueError(f"{', '.join(sorted(strange)) or '--chown'} needs a container builder")
     if "--chmod" not in flags:
         return None
     if not re.fullmatch("[0-7]{3,4}", flags["--chmod"]):
-        raise _refusal(line, "--chmod takes an octal number here")
+        raise ValueError("--chmod takes an octal number here")
     return int(flags["--chmod"], 8)
 
 
@@ -245,4 +172,4 @@ def _normal(path: PurePosixPath) -> PurePosixPath:
             del parts[-1:]
         else:
             parts.append(part)
-    return PurePosixPath("/", *parts)
+    return ROOT.joinpath(*parts)
