@@ -40,7 +40,6 @@ def container(order: PodOrder, image_id: str, owner: str) -> dict[str, Any]:
         "Healthcheck": {"Test": ["NONE"]},
         "Env": [f"{name}={value}" for name, value in order.env.items()],
         "Labels": labels(order, owner),
-        "StopTimeout": 0,
         "HostConfig": host_config(order.limits, NETWORK_MODES[order.network]),
     }
     if order.workdir:

@@ -321,7 +321,8 @@ def test_an_engine_elsewhere_serves_through_its_api_alone(
         assert kills
         pod.exec(["sh", "-c", "echo kept > /kept"])
         assert pod.exec(["sleep", "60"], timeout_s=0.1).timed_out
-        assert pod.exec(["cat", "/kept"]).stdout.tail == "kept\n"
+        after = pod.exec(["cat", "/kept"])
+        assert after.stdout.tail == "kept\n", after.stderr.tail
         counters = pod.counters()
     assert counters.source == "docker-api"
     assert counters.oom_kills == kills
