@@ -1,5 +1,6 @@
 """What only a ledger knows of a run: causes, kills, nodes, clocks, configuration, versions."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from .surroundings import (
     readings,
     settings,
 )
+
+SECRET = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def run_facts(study: Study) -> RunFacts:
     names = [band.name for band in study.experiment.bands]
     factors = [name for name in study.cells.factors if name not in ("task", "entry", "band")]
     return RunFacts(
-        experiment=study.experiment,
+        experiment=masked(study.experiment),
         planned=study.planned,
         ended=accepted.height,
         attempts=study.attempts.height,
@@ -97,6 +100,21 @@ def run_facts(study: Study) -> RunFacts:
         happened=_happened(study),
         versions=_versions(study),
     )
+
+
+def masked(experiment: Experiment) -> Experiment:
+    """The experiment without the values of variables and options whose names speak of secrets."""
+    entries = tuple(
+        entry.model_copy(
+            update={"env": _without_secrets(entry.env), "options": _without_secrets(entry.options)}
+        )
+        for entry in experiment.entries
+    )
+    return experiment.model_copy(update={"entries": entries})
+
+
+def _without_secrets[T](values: Mapping[str, T]) -> dict[str, T | str]:
+    return {name: "(hidden)" if SECRET.search(name) else value for name, value in values.items()}
 
 
 def known(run: RunFacts) -> Known:

@@ -39,7 +39,7 @@ def analyze(
     found, run = _found(source, columns, factors, reference, margin_points / POINTS, experiment)
     console = Console(stderr=as_json)
     if out is not None:
-        page = write_files(out, found, run)
+        page = write_files(out, found, run, title="" if run else Path(source).name)
         console.print(f"report: {page}", soft_wrap=True, markup=False, highlight=False)
     show(console, found, run, as_json=as_json)
     return 0

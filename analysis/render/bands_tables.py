@@ -96,10 +96,10 @@ def _lift_line(row: BandRow, lift: Lift) -> tuple[str, ...]:
         row.band,
         points(lift.est),
         span(lift.ci_same),
-        _p(lift.p_same),
+        p_text(lift.p_same),
         span(lift.ci_new),
-        _p(lift.p_new),
-        _p(lift.p_naive),
+        p_text(lift.p_new),
+        p_text(lift.p_naive),
         points(least, signed=False) if least is not None else ABSENT,
         points(row.infra_lift.est) if row.infra_lift else ABSENT,
     )
@@ -121,5 +121,6 @@ def span(interval: Interval | None) -> str:
     return f"{points(interval.lo)} to {points(interval.hi)}" if interval else ABSENT
 
 
-def _p(p: float | None) -> str:
+def p_text(p: float | None) -> str:
+    """A p-value as a cell of a column that is headed p."""
     return ABSENT if p is None else p_value(p).removeprefix("p = ").removeprefix("p ")

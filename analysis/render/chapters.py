@@ -1,10 +1,17 @@
-"""The chapters of a report, in order."""
+"""The chapters of a report, in order: findings, then factors and gaps, then the run itself."""
+
+from collections.abc import Iterator
 
 from ..findings import Findings
 from ..run_facts import RunFacts
 from .bands_chapter import bands_chapter
+from .budget_chapter import budget_chapter
 from .causes_chapter import causes_chapter
+from .ceiling_chapter import ceiling_chapter
 from .chapter import Chapter
+from .checks_chapter import crosscheck_chapter, design_chapter, refused_chapter
+from .factors_chapter import factors_chapter
+from .gaps_chapter import gaps_chapter
 from .run_chapters import (
     clocks_chapter,
     conditions_chapter,
@@ -16,15 +23,36 @@ from .tasks_chapters import heat_chapter, rescued_chapter
 
 def chapters(found: Findings, run: RunFacts | None = None) -> tuple[Chapter, ...]:
     """Every chapter that there is something for; those on the run only with one."""
-    if run is None:
-        return (bands_chapter(found), heat_chapter(found))
-    return (
-        bands_chapter(found),
-        causes_chapter(run),
-        heat_chapter(found),
-        rescued_chapter(run.killed_then_passed),
-        conditions_chapter(run),
-        clocks_chapter(run),
-        configuration_chapter(run),
-        versions_chapter(run),
-    )
+    return tuple(_chapters(found, run))
+
+
+def _chapters(found: Findings, run: RunFacts | None) -> Iterator[Chapter]:
+    yield bands_chapter(found)
+    if run is not None:
+        yield causes_chapter(run)
+    yield heat_chapter(found)
+    if run is not None:
+        yield rescued_chapter(run.killed_then_passed)
+    yield from _of_parts(found)
+    if run is not None:
+        yield conditions_chapter(run)
+        yield clocks_chapter(run)
+        yield configuration_chapter(run)
+        yield versions_chapter(run)
+
+
+def _of_parts(found: Findings) -> Iterator[Chapter]:
+    if found.ceiling is not None:
+        yield ceiling_chapter(found.ceiling)
+    if found.attribution is not None:
+        yield factors_chapter(found.attribution)
+    if found.noise_budget is not None:
+        yield budget_chapter(found.noise_budget, found.noise_budget_new)
+    if found.gaps is not None:
+        yield gaps_chapter(found.gaps, found.policies)
+    if found.crosscheck is not None:
+        yield crosscheck_chapter(found.crosscheck)
+    if found.design is not None:
+        yield design_chapter(found.design)
+    if found.refused:
+        yield refused_chapter(found.refused)

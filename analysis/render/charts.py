@@ -28,7 +28,7 @@ def score_chart(rows: Rows, order: Sequence[str]) -> Spec:
             new_lo, new_hi; and in words same, new.
         order: names of the bands, tightest first.
     """
-    base = alt.Chart(_data(rows)).encode(x=_bands(order))
+    base = alt.Chart(data(rows)).encode(x=bands_axis(order))
     tooltip = [
         alt.Tooltip("band:N", title="band"),
         alt.Tooltip("strict:Q", title="score %", format=".1f"),
@@ -51,7 +51,7 @@ def score_chart(rows: Rows, order: Sequence[str]) -> Spec:
             y="strict:Q", tooltip=tooltip
         ),
     ]
-    return _finished(alt.layer(*layers).properties(height=HEIGHT))
+    return finished(alt.layer(*layers).properties(height=HEIGHT))
 
 
 def rate_chart(rows: Rows, order: Sequence[str]) -> Spec:
@@ -60,7 +60,7 @@ def rate_chart(rows: Rows, order: Sequence[str]) -> Spec:
     Args:
         rows: band, rate, lo, hi in percent; infra_errors, n.
     """
-    base = alt.Chart(_data(rows)).encode(x=_bands(order))
+    base = alt.Chart(data(rows)).encode(x=bands_axis(order))
     tooltip = [
         alt.Tooltip("band:N", title="band"),
         alt.Tooltip("rate:Q", title="infra errors %", format=".1f"),
@@ -76,7 +76,7 @@ def rate_chart(rows: Rows, order: Sequence[str]) -> Spec:
             y="rate:Q", tooltip=tooltip
         ),
     ]
-    return _finished(alt.layer(*layers).properties(height=HEIGHT))
+    return finished(alt.layer(*layers).properties(height=HEIGHT))
 
 
 def entries_chart(rows: Rows, order: Sequence[str], entries: Sequence[str]) -> Spec:
@@ -91,8 +91,8 @@ def entries_chart(rows: Rows, order: Sequence[str], entries: Sequence[str]) -> S
         scale=alt.Scale(domain=list(entries), range=_colours(len(entries))),
         legend=alt.Legend(title=None, orient="bottom", columns=4, labelLimit=260),
     )
-    base = alt.Chart(_data(rows)).encode(
-        x=_bands(order),
+    base = alt.Chart(data(rows)).encode(
+        x=bands_axis(order),
         y=_percent("score", "score, %"),
         color=colour,
         tooltip=[
@@ -108,7 +108,7 @@ def entries_chart(rows: Rows, order: Sequence[str], entries: Sequence[str]) -> S
         strokeDash=alt.StrokeDash("entry:N", scale=dashes, sort=list(entries), legend=None)
     )
     marks = base.mark_point(filled=True, size=55, opacity=1)
-    return _finished(alt.layer(lines, marks).properties(height=HEIGHT))
+    return finished(alt.layer(lines, marks).properties(height=HEIGHT))
 
 
 def causes_chart(rows: Rows, order: Sequence[str], words: Sequence[str]) -> Spec:
@@ -119,10 +119,10 @@ def causes_chart(rows: Rows, order: Sequence[str], words: Sequence[str]) -> Spec
         words: the causes that occur, in order.
     """
     chart = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_bar(cornerRadiusEnd=2, size=34)
         .encode(
-            x=_bands(order),
+            x=bands_axis(order),
             y=_percent("share", "of the band's trials, %", stack="zero"),
             color=alt.Color(
                 "cause:N",
@@ -139,7 +139,7 @@ def causes_chart(rows: Rows, order: Sequence[str], words: Sequence[str]) -> Spec
             ],
         )
     )
-    return _finished(chart.properties(height=HEIGHT))
+    return finished(chart.properties(height=HEIGHT))
 
 
 def heat_chart(rows: Rows, order: Sequence[str], tasks: Sequence[str]) -> Spec:
@@ -149,8 +149,8 @@ def heat_chart(rows: Rows, order: Sequence[str], tasks: Sequence[str]) -> Spec:
         rows: task, band, score in 0..1, label, passed, infra_errors, n.
     """
     steps = alt.Scale(type="threshold", domain=list(HEAT_STEPS), range=list(HEAT))
-    base = alt.Chart(_data(rows)).encode(
-        x=_bands(order, orient="top"),
+    base = alt.Chart(data(rows)).encode(
+        x=bands_axis(order, orient="top"),
         y=alt.Y("task:N", sort=list(tasks), title=None, axis=alt.Axis(labelLimit=220, grid=False)),
         tooltip=[
             alt.Tooltip("task:N", title="task"),
@@ -167,20 +167,23 @@ def heat_chart(rows: Rows, order: Sequence[str], tasks: Sequence[str]) -> Spec:
         text="label:N",
         color=alt.condition("datum.score >= 0.75", alt.value("var(--on-heat)"), alt.value(INK)),
     )
-    return _finished(alt.layer(tiles, words).properties(height=ROW * max(len(tasks), 1)))
+    return finished(alt.layer(tiles, words).properties(height=ROW * max(len(tasks), 1)))
 
 
-def _finished(chart: Any) -> Spec:
+def finished(chart: Any) -> Spec:
+    """A chart as wide as its place, in the look of the page."""
     fitted = alt.AutoSizeParams(type="fit-x", contains="padding")
     whole = chart.properties(width="container", autosize=fitted).configure(**THEME)
     return dict(whole.to_dict())
 
 
-def _data(rows: Rows) -> alt.InlineData:
+def data(rows: Rows) -> alt.InlineData:
+    """Rows as the data of a chart."""
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
-def _bands(order: Sequence[str], **axis: Any) -> alt.X:
+def bands_axis(order: Sequence[str], **axis: Any) -> alt.X:
+    """Bands side by side in their order."""
     look = alt.Axis(labelAngle=0, labelOverlap=True, grid=False, **axis)
     scale = alt.Scale(domain=list(order))  # bands without a mark keep their place
     return alt.X("band:O", scale=scale, title=None, axis=look)

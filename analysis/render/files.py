@@ -18,7 +18,11 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_files(
-    folder: Path, found: Findings, run: RunFacts | None = None, attempts: pl.DataFrame | None = None
+    folder: Path,
+    found: Findings,
+    run: RunFacts | None = None,
+    attempts: pl.DataFrame | None = None,
+    title: str = "",
 ) -> Path:
     """Write the report; returns the path of its page.
 
@@ -37,7 +41,7 @@ def write_files(
         draft = folder / f".{TRIALS}"
         attempts.write_parquet(draft)
         draft.replace(folder / TRIALS)
-    _replace(folder / PAGE, page(found, run))
+    _replace(folder / PAGE, page(found, run, title))
     return folder / PAGE
 
 

@@ -26,19 +26,18 @@ window.vegaEmbed = vegaEmbed;
 """
 
 
-def page(found: Findings, run: RunFacts | None = None) -> str:
-    """The report as HTML.
+def page(found: Findings, run: RunFacts | None = None, title: str = "") -> str:
+    """The report as HTML; its title is the experiment's name unless given.
 
     Raises:
         InfranoiseError: the part that draws charts is not installed.
     """
     script = _library() + _asset("report.js")
-    title = run.experiment.name if run else "Findings"
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
-            title=title,
+            title=title or (run.experiment.name if run else "Findings"),
             version=__version__,
             facts=_facts(found, run),
             opening=found.opening,

@@ -26,7 +26,7 @@ TABLE = "t,m,b,n,s,err\na,x,1x,10,4,2\na,x,3x,10,7,0\nb,x,1x,10,2,1\nb,x,3x,10,4
 @pytest.fixture(autouse=True)
 def no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts have tests of their own."""
-    monkeypatch.setattr(files, "page", lambda found, run: "<!doctype html>")
+    monkeypatch.setattr(files, "page", lambda *_: "<!doctype html>")
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def printed(study: Study, width: int = 80) -> str:
 def test_a_report_is_a_page_a_document_the_attempts_and_every_table(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "page", lambda found, run: "<!doctype html>")
+    monkeypatch.setattr(files, "page", lambda *_: "<!doctype html>")
     run = run_facts(study)
     found = findings(*study_cells(study), known(run))
     shown = write_files(tmp_path / "out", found, run, study.attempts)
