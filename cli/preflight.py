@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,9 +18,10 @@ from ..models.band import Band
 from ..models.classify import classify
 from ..models.entry import Entry
 from ..models.errors import DesignError
+from ..models.evidence import Evidence
 from ..models.experiment import Experiment
 from ..models.experiment_file import load_experiment
-from ..models.outcome import Outcome
+from ..models.fitness import Kind, Misfit
 from ..models.task import Task
 from ..scheduler.trial_run import single
 from ..workers.attempt import Node, run_attempt
@@ -35,12 +36,15 @@ NOP, ORACLE = Entry(agent="nop"), Entry(agent="oracle")
 DEFECTS = 1
 
 
+Status = Literal["ok", "task", "infrastructure"]
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One task's preflight. `status` says whose defect it is, `why` and the outcomes show it."""
 
     task: str
-    status: Literal["ok", "task", "infrastructure"]
+    status: Status
     why: str = ""
     nop: dict[str, object] | None = None
     oracle: dict[str, object] | None = None
@@ -106,31 +110,40 @@ def _asked(tasks: Sequence[str]) -> tuple[Experiment, Path]:
 
 def _check(experiment: Experiment, task: Task, pods: Pods, node: Node) -> Check:
     nop, oracle = (
-        classify(run_attempt(single(experiment, task, entry, BAND.name), pods, node).evidence)
+        run_attempt(single(experiment, task, entry, BAND.name), pods, node).evidence
         for entry in (NOP, ORACLE)
     )
     status, why = judged(nop, oracle)
-    return Check(task.name, status, why, nop.model_dump(), oracle.model_dump())
+    return Check(task.name, status, why, classify(nop).model_dump(), classify(oracle).model_dump())
 
 
-def judged(nop: Outcome, oracle: Outcome) -> tuple[Literal["ok", "task", "infrastructure"], str]:
-    """Whose defect two outcomes show: pure.
+def judged(nop: Evidence, oracle: Evidence) -> tuple[Status, str]:
+    """Whose defect two attempts show: pure.
 
-    A verifier that never gives a verdict is the task's when the pod was well.
+    A verifier that never gives a verdict is the task's defect when the pod was well.
     """
-    for name, outcome in (("no-op", nop), ("oracle", oracle)):
+    for name, outcome in (("no-op", classify(nop)), ("oracle", classify(oracle))):
         if outcome.verdict == "infra_error":
             own = outcome.cause == "verifier_error" and outcome.oom is None
             words = f"{name}: {outcome.cause}: {outcome.detail or outcome.rule}"
             return ("task" if own else "infrastructure"), words
-    if nop.verdict == "passed":
+    if classify(nop).verdict == "passed":
         return "task", "no-op: it scores 1, so the verifier passes an untouched pod"
-    if oracle.verdict != "passed":
-        return "task", (
-            f"oracle: {oracle.cause} (reward {oracle.reward:g}): its solution does not solve it "
-            f"here{': ' + oracle.detail if oracle.detail else ''}"
-        )
-    return "ok", ""
+    solved = classify(oracle)
+    if solved.verdict == "passed":
+        return "ok", ""
+    why = f"oracle: {solved.cause} (reward {solved.reward:g}): its solution does not solve it here"
+    return "task", why + _stopped(oracle)
+
+
+def _stopped(oracle: Evidence) -> str:
+    agent = oracle.phase("agent")
+    if agent is None or not agent.left_behind:
+        return ""
+    return (
+        f"; {agent.left_behind} process(es) that it left running were stopped before the verifier: "
+        'if a running service is the answer, set [pods] after_agent = "keep"'
+    )
 
 
 def _print(
@@ -158,6 +171,7 @@ def _date() -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 
 
-def named(checks: Sequence[Check]) -> Iterator[str]:
-    """The tasks that did not pass, each with its reason."""
-    return (f"{c.task}: {c.status} defect: {c.why}" for c in checks if c.status != "ok")
+def misfit_of(check: Check) -> Misfit:
+    """A check that failed, as a reason not to run its task."""
+    kind: Kind = "task" if check.status == "task" else "infrastructure"
+    return Misfit(task=check.task, kind=kind, why=check.why)

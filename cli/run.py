@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from types import FrameType
@@ -15,14 +16,16 @@ from sqlalchemy import Engine
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
 from ..models.experiment_file import load_experiment, parse_experiment
+from ..models.ledger import reading
 from ..models.ledger.enrol import enrol
 from ..models.ledger.reading import cell_counts, progress
 from ..models.ledger.store import open_store
 from ..scheduler.broker import broker
 from ..scheduler.dispatch import dispatch
 from ..scheduler.own_worker import own_worker
-from ..scheduler.plan import Plan, plan
+from ..scheduler.plan import plan
 from .folder import LEDGER, locked, run_folder
+from .preflight import misfit_of, run_checks
 from .progress import RunProgress
 from .settle import Settled, settle
 
@@ -30,70 +33,66 @@ NODE = "local"
 ALL_INFRA, INTERRUPTED, WORKER_DIED = 3, 130, 1
 
 
-def demo(
-    *, out: Path | None, slots: int | None, runtime: str | None, fresh: bool, as_json: bool
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asked of a run."""
+
+    out: Path | None = None
+    slots: int | None = None
+    runtime: str | None = None
+    leave_out: bool = False
+    preflight: bool = False
+    fresh: bool = False
+    as_json: bool = False
+
+
+def demo(asked: Asked) -> int:
     """Run the bundled experiment; on ordinary processes unless another runtime is asked for."""
     text = (files("infranoise.bundled") / "demo.toml").read_text(encoding="utf-8")
     experiment = parse_experiment(text, where="the bundled demo.toml", default_name="headroom")
-    return _run(
-        experiment,
-        Path.cwd(),
-        out=out,
-        slots=slots,
-        runtime=runtime,
-        leave_out=False,
-        fresh=fresh,
-        as_json=as_json,
-    )
+    return _run(experiment, Path.cwd(), asked)
 
 
-def run_file(
-    file: Path,
-    *,
-    out: Path | None,
-    slots: int | None,
-    runtime: str | None,
-    leave_out: bool,
-    fresh: bool,
-    as_json: bool,
-) -> int:
+def run_file(file: Path, asked: Asked) -> int:
     """Run an experiment file; returns the exit code."""
-    return _run(
-        load_experiment(file),
-        file.parent,
-        out=out,
-        slots=slots,
-        runtime=runtime,
-        leave_out=leave_out,
-        fresh=fresh,
-        as_json=as_json,
-    )
+    return _run(load_experiment(file), file.parent, asked)
 
 
-def _run(
-    experiment: Experiment,
-    root: Path,
-    *,
-    out: Path | None,
-    slots: int | None,
-    runtime: str | None,
-    leave_out: bool,
-    fresh: bool,
-    as_json: bool,
-) -> int:
-    console = Console(stderr=as_json)
-    cpus = os.cpu_count() or 1
-    settled = settle(experiment, root, runtime=runtime, environ=os.environ)
-    show_misfits(console, settled, leave_out=leave_out)
-    made = plan(settled.experiment, settled.tasks)
-    folder = run_folder(out, experiment.name, fresh=fresh)
+def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
+    console = Console(stderr=asked.as_json)
+    settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
+    folder = run_folder(asked.out, experiment.name, fresh=asked.fresh)
     with locked(folder):
         engine = open_store(folder / LEDGER)
+        settled = _as_begun(engine, settled)
+        slots = asked.slots or _slots(settled.experiment)
+        if asked.preflight and experiment.name not in reading.experiments(engine):
+            settled = _preflighted(settled, slots, console)
+        show_misfits(console, settled, leave_out=asked.leave_out)
+        made = plan(settled.experiment, settled.tasks)
         reasons = [f"{m.task}: {m.why}" for m in settled.misfits if m.blocks]
         enrol(engine, settled.experiment, settled.tasks, made.waves, left_out=reasons)
-        code = _work(console, engine, made, folder, slots or _slots(made, cpus))
-        return _finish(console, engine, made.experiment, folder, code, as_json=as_json)
+        code = _work(console, engine, made.experiment, folder, slots)
+        return _finish(console, engine, made.experiment, folder, code, as_json=asked.as_json)
+
+
+def _as_begun(engine: Engine, settled: Settled) -> Settled:
+    """A run that goes on has the tasks with which it began, whatever was left out then."""
+    name = settled.experiment.name
+    if name not in reading.experiments(engine):
+        return settled
+    begun = {task.name for task in reading.tasks(engine, name)}
+    return replace(settled, tasks=tuple(t for t in settled.tasks if t.name in begun), misfits=())
+
+
+def _preflighted(settled: Settled, slots: int, console: Console) -> Settled:
+    """Try every task with the no-op and the oracle first; what is not fit becomes a misfit."""
+    unfit = {c.task: c for c in run_checks(settled, slots, console) if c.status != "ok"}
+    return replace(
+        settled,
+        tasks=tuple(task for task in settled.tasks if task.name not in unfit),
+        misfits=(*settled.misfits, *(misfit_of(check) for check in unfit.values())),
+    )
 
 
 def show_misfits(console: Console, settled: Settled, *, leave_out: bool) -> None:
@@ -116,24 +115,25 @@ def show_misfits(console: Console, settled: Settled, *, leave_out: bool) -> None
         )
 
 
-def _slots(made: Plan, cpus: int) -> int:
-    asked = [wave.concurrency for wave in made.waves if wave.concurrency]
-    return max(asked, default=cpus)
+def _slots(experiment: Experiment) -> int:
+    return max(experiment.factors.concurrency, default=os.cpu_count() or 1)
 
 
-def _work(console: Console, engine: Engine, made: Plan, folder: Path, slots: int) -> int:
-    name = made.experiment.name
+def _work(
+    console: Console, engine: Engine, experiment: Experiment, folder: Path, slots: int
+) -> int:
+    name = experiment.name
     done, total = progress(engine, name)
     if done == total:
         return 0
     if done:
         console.print(f"going on: {done} of {total} trials have an outcome already")
-    bands = [band.name for band in made.experiment.bands]
+    bands = [band.name for band in experiment.bands]
     with (
         stop_on_signals() as stop,
         RunProgress(console, done, total, bands) as shown,
         broker(os.environ.get("INFRANOISE_BROKER_URL")) as address,
-        own_worker(address, NODE, slots, folder, _for_worker(made.experiment)) as worker,
+        own_worker(address, NODE, slots, folder, _for_worker(experiment)) as worker,
     ):
         finished = dispatch(engine, name, address, worker.alive, stop, shown.happened)
     if finished:

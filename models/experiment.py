@@ -32,12 +32,20 @@ class Factors(Value):
 
 
 class Pods(Value):
-    """How pods are made: runtime, network, and a spec for tasks that declare none."""
+    """How pods are made: runtime, network, images, and a spec for tasks that declare none.
+
+    `images`: "named" takes the image that a task names and builds where it names none; "build"
+    builds from every Dockerfile there is. `after_agent`: "stop" kills what the agent leaves running
+    before the verifier starts; "keep" lets the services of an agent that ended by itself live on,
+    for tasks whose answer is a running service. An agent that ran out of time is always stopped.
+    """
 
     runtime: Literal["auto", "process", "docker"] = "auto"
     network: Literal["none", "public"] = "public"
     default_spec: Spec | None = None
     build_network: str | None = None
+    images: Literal["named", "build"] = "named"
+    after_agent: Literal["stop", "keep"] = "stop"
 
 
 class Run(Value):

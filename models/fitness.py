@@ -95,6 +95,12 @@ def _too_large(task: Task, experiment: Experiment, machine: Machine) -> Iterator
     except (DesignError, ValueError) as error:
         yield "task", str(error)
         return
+    if spec.memory_mib is None:
+        yield (
+            "notice",
+            "declares no memory, so no band with a memory ceiling can be made of it; give [pods] "
+            "default_spec",
+        )
     if machine.memory_bytes and max(floors) > machine.memory_bytes:
         yield (
             "infrastructure",

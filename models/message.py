@@ -83,6 +83,7 @@ class AttemptMessage(_Message):
     agent_timeout_s: float | None
     verifier_timeout_s: float
     build_timeout_s: float
+    keep_services: bool = False
     seed: int
     queued_at: float
     placed_at: float

@@ -40,7 +40,7 @@ def order(
         experiment=experiment.name,
         key=key,
         number=owed.next_number,
-        task=task,
+        task=_with_image(task, experiment),
         entry=next(entry for entry in experiment.entries if entry.name == key.cell.entry),
         limits=band.limits(spec),
         runtime=runtime,
@@ -48,11 +48,17 @@ def order(
         agent_timeout_s=agent_s,
         verifier_timeout_s=spec.verifier_timeout_s,
         build_timeout_s=spec.build_timeout_s,
+        keep_services=experiment.pods.after_agent == "keep",
         seed=sample_seed(experiment.seed, key),
         queued_at=queued_at,
         placed_at=now,
         deadline_at=now + agent_s + spec.verifier_timeout_s + spec.build_timeout_s + BEFORE_AGENT_S,
     )
+
+
+def _with_image(task: Task, experiment: Experiment) -> Task:
+    build = experiment.pods.images == "build" and task.has_dockerfile
+    return task.model_copy(update={"image": None}) if build else task
 
 
 def agent_timeout_s(experiment: Experiment, task: Task, key: TrialKey) -> float:

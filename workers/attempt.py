@@ -90,13 +90,13 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
 def _phases(
     message: AttemptMessage, pod: Pod, agent: Agent, assignment: Assignment, story: Story
 ) -> None:
-    with story.phase(pod, "setup"):
+    with story.phase(pod, "setup", keep=True):
         folders = [inside(pod, f"/logs/{name}") for name in ("agent", "verifier", "artifacts")]
         pod.exec(["mkdir", "-p", *folders], timeout_s=FOLDERS_TIMEOUT_S)
         story.agent_fault = _set_up(agent, pod, assignment)
     if story.broken_off:
         return
-    with story.phase(pod, "agent") as ended:
+    with story.phase(pod, "agent", keep=message.keep_services) as ended:
         tried = _try(agent, pod, assignment, message, story)
         story.answered, story.agent_fault = tried.answered, tried.fault
         ended.result = tried.result

@@ -42,10 +42,11 @@ class Story:
             self.clocks[name] = time.monotonic() - since
 
     @contextmanager
-    def phase(self, pod: Pod, name: PhaseName) -> Iterator["Ended"]:
+    def phase(self, pod: Pod, name: PhaseName, *, keep: bool = False) -> Iterator["Ended"]:
         """Tell one phase: time it, stop what it leaves running, read the counters from outside.
 
-        A pod that is lost inside ends the phase with that fact; `broken_off` is then true.
+        With `keep` only a command that was cut off is stopped. A pod that is lost inside ends the
+        phase with that fact; `broken_off` is then true.
         """
         ended, since = Ended(), time.monotonic()
         try:
@@ -53,17 +54,18 @@ class Story:
         except PodLost as lost:
             ended.lost = str(lost)
         ended.wall_s = self.clocks[f"{name}_s"] = time.monotonic() - since
-        self._close(pod, name, ended)
+        cut_off = ended.result is not None and ended.result.timed_out
+        self._close(pod, name, ended, stop=cut_off or not keep)
 
     @property
     def broken_off(self) -> bool:
         """Whether the pod was lost in the last phase."""
         return bool(self.phases and self.phases[-1].lost)
 
-    def _close(self, pod: Pod, name: PhaseName, ended: "Ended") -> None:
+    def _close(self, pod: Pod, name: PhaseName, ended: "Ended", *, stop: bool) -> None:
         before, left_behind = self.counters, 0
         try:
-            left_behind = pod.quiesce() if name != "setup" else 0
+            left_behind = pod.quiesce() if stop else 0
         except PodLost as lost:
             ended.lost = ended.lost or str(lost)
         try:

@@ -51,6 +51,7 @@ class Story:
     oom: str | None = None
     limits: dict[str, object] = field(default_factory=lambda: {"memory_ceiling_bytes": 64 * MIB})
     agent_timeout_s: float = 20.0
+    keep_services: bool = False
     verifier_timeout_s: float = 20.0
 
 
@@ -206,6 +207,7 @@ def _message(folder: Path, story: Story, entry: Entry | None, runtime: str) -> A
         agent_timeout_s=story.agent_timeout_s,
         verifier_timeout_s=story.verifier_timeout_s,
         build_timeout_s=60,
+        keep_services=story.keep_services,
         seed=1,
         queued_at=now,
         placed_at=now,
@@ -250,6 +252,22 @@ def test_what_an_agent_leaves_running_is_counted_and_stopped(attempt: Attempt) -
     assert agent is not None
     assert agent.left_behind == 2
     assert outcome_of(record).verdict == "passed"
+
+
+SERVICE = "(sleep 60; touch /app/late) & echo $! > /app/pid"
+ALIVE = "kill -0 $(cat /app/pid); echo $((1 - $?)) > /logs/verifier/reward.txt"
+
+
+@pytest.mark.parametrize(("keep", "verdict"), [(True, "passed"), (False, "failed")])
+def test_a_service_that_is_the_answer_lives_on_only_where_asked(
+    keep: bool, verdict: str, attempt: Attempt
+) -> None:
+    assert outcome_of(attempt(Story(SERVICE, ALIVE, keep_services=keep))).verdict == verdict
+
+
+def test_an_agent_out_of_time_is_stopped_even_where_services_are_kept(attempt: Attempt) -> None:
+    story = Story(f"{SERVICE}; sleep 60", ALIVE, keep_services=True, agent_timeout_s=0.5)
+    assert outcome_of(attempt(story)).cause == "agent_timeout"
 
 
 def test_a_pod_that_cannot_start_says_why(attempt: Attempt) -> None:

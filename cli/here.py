@@ -1,0 +1,107 @@
+"""Commands that work on this machine: demo, run, plan, preflight, doctor."""
+
+from typing import Annotated
+
+import typer
+
+from .options import File, Fresh, Json, LeaveOut, Out, Preflight, Runtime, Slots
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the program."""
+    for command in (demo, run, plan, preflight, doctor):
+        app.command()(command)
+
+
+def demo(
+    out: Out = None,
+    slots: Slots = None,
+    runtime: Runtime = None,
+    fresh: Fresh = False,
+    json: Json = False,
+) -> None:
+    """Run the bundled experiment here: real pods, real kills, a report. About two minutes.
+
+    \b
+    infranoise demo
+    infranoise demo --runtime docker --out /tmp/headroom
+    """
+    from .run import Asked
+    from .run import demo as run_demo
+
+    asked = Asked(out=out, slots=slots, runtime=runtime, fresh=fresh, as_json=json)
+    raise typer.Exit(run_demo(asked))
+
+
+def run(
+    file: File,
+    out: Out = None,
+    slots: Slots = None,
+    runtime: Runtime = None,
+    leave_out: LeaveOut = False,
+    preflight: Preflight = False,
+    fresh: Fresh = False,
+    json: Json = False,
+) -> None:
+    """Run an experiment on this machine. Interrupt it when you like; run it again to go on.
+
+    \b
+    infranoise run headroom.toml
+    infranoise run headroom.toml --slots 1 --preflight --leave-out
+    """
+    from .run import Asked, run_file
+
+    asked = Asked(
+        out=out,
+        slots=slots,
+        runtime=runtime,
+        leave_out=leave_out,
+        preflight=preflight,
+        fresh=fresh,
+        as_json=json,
+    )
+    raise typer.Exit(run_file(file, asked))
+
+
+def plan(file: File, runtime: Runtime = None, json: Json = False) -> None:
+    """Print what an experiment would run: matrix, counts, time, detectable effect. Spends nothing.
+
+    \b
+    infranoise plan headroom.toml
+    """
+    from .plan import plan as show
+
+    raise typer.Exit(show(file, runtime=runtime, as_json=json))
+
+
+def preflight(
+    tasks: Annotated[
+        list[str], typer.Argument(help="Task folders, globs, `bundled:…`, or an experiment file.")
+    ],
+    runtime: Runtime = None,
+    slots: Slots = None,
+    static: Annotated[
+        bool, typer.Option("--static", help="Only look at the files; start no pod.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Check tasks on this very infrastructure: no-op must score 0, the oracle 1.
+
+    \b
+    infranoise preflight 'terminal-bench-2/*'
+    infranoise preflight bundled:headroom --runtime process
+    """
+    from .preflight import preflight as check
+
+    raise typer.Exit(check(tasks, runtime=runtime, slots=slots, static=static, as_json=json))
+
+
+def doctor(json: Json = False) -> None:
+    """Say what this machine can enforce, what that means for a run, and how to mend it.
+
+    \b
+    infranoise doctor
+    """
+    from .doctor import doctor as check
+
+    raise typer.Exit(check(json))

@@ -1,0 +1,61 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON.", envvar="INFRANOISE_JSON")
+]
+File = Annotated[Path, typer.Argument(help="An experiment file (TOML).", envvar="INFRANOISE_FILE")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="The run's folder. [default: infranoise-runs/<experiment>]",
+        envvar="INFRANOISE_OUT",
+        show_default=False,
+    ),
+]
+Slots = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Trials in flight on this machine. [default: its cores]",
+        envvar="INFRANOISE_SLOTS",
+        show_default=False,
+    ),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Start over: keep the old folder aside, begin a new one.",
+        envvar="INFRANOISE_FRESH",
+    ),
+]
+LeaveOut = Annotated[
+    bool,
+    typer.Option(
+        "--leave-out",
+        help="Run without the tasks that cannot run here, instead of stopping.",
+        envvar="INFRANOISE_LEAVE_OUT",
+    ),
+]
+Preflight = Annotated[
+    bool,
+    typer.Option(
+        "--preflight",
+        help="First try every task with the no-op and the oracle; what is not fit cannot run.",
+        envvar="INFRANOISE_PREFLIGHT",
+    ),
+]
+Runtime = Annotated[
+    str | None,
+    typer.Option(
+        help="process or docker; overrides [pods] runtime.",
+        envvar="INFRANOISE_RUNTIME",
+        show_default=False,
+    ),
+]

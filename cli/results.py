@@ -1,0 +1,95 @@
+"""Commands that read results: report and analyze."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the program."""
+    for command in (report, analyze):
+        app.command()(command)
+
+
+OneExperiment = Annotated[
+    str | None,
+    typer.Option(
+        "--experiment",
+        help="Which experiment of the store. [default: the only one]",
+        envvar="INFRANOISE_EXPERIMENT",
+        show_default=False,
+    ),
+]
+ReportFolder = Annotated[
+    Path | None,
+    typer.Option("--out", help="Write the report into this folder.", envvar="INFRANOISE_OUT"),
+]
+
+
+def report(
+    source: Annotated[
+        str, typer.Argument(help="A run's folder, a ledger file, or a database address.")
+    ],
+    experiment: OneExperiment = None,
+    out: ReportFolder = None,
+    json: Json = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Write the report of a run: a page, a document, tables.
+
+    \b
+    infranoise report infranoise-runs/headroom --open
+    infranoise report infranoise-runs/headroom --json
+    """
+    from .report import report as write
+
+    raise typer.Exit(
+        write(source, experiment=experiment, out=out, as_json=json, open_page=open_page)
+    )
+
+
+def analyze(
+    source: Annotated[
+        str,
+        typer.Argument(help="A CSV or Parquet table, a run's folder, or a database address."),
+    ],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="What the table's columns are: task=…,entry=…,band=…,passed=…"),
+    ] = None,
+    factor: Annotated[
+        list[str] | None,
+        typer.Option(help="A further factor: NAME[:assigned=trial|wave:COLUMN|observed]."),
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="The floor band, against which lifts are measured.")
+    ] = None,
+    margin: Annotated[float, typer.Option(help="Equivalence margin in points.")] = 3.0,
+    experiment: OneExperiment = None,
+    out: ReportFolder = None,
+    json: Json = False,
+) -> None:
+    """Every number on a run of ours, or on a table of trials that others made.
+
+    \b
+    infranoise analyze infranoise-runs/headroom
+    infranoise analyze trials.csv --column task=t,entry=m,band=b,passed=y,infra_error=err \\
+      --factor node --factor hour:observed --reference 1x --json
+    """
+    from .analyze import analyze as run
+
+    raise typer.Exit(
+        run(
+            source,
+            columns=column or (),
+            factors=factor or (),
+            reference=reference,
+            margin_points=margin,
+            experiment=experiment,
+            out=out,
+            as_json=json,
+        )
+    )
