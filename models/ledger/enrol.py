@@ -28,9 +28,13 @@ def enrol(
     waves: Iterable[Wave],
     *,
     left_out: Sequence[str] = (),
+    blobs: str = "",
 ) -> bool:
     """Write an experiment's plan down; True if it is new, False if it was there already.
 
+    Args:
+        left_out: tasks that were found and do not run, each with its reason.
+        blobs: where a fleet finds the folders of its tasks packed; "": on this machine.
     Raises:
         LedgerError: an experiment of that name is there and means something else; says what
             differs. Nothing is written then.
@@ -46,7 +50,7 @@ def enrol(
             if known.fingerprint != fingerprint:
                 raise LedgerError(_difference(experiment, known.document))
             return False
-        _write_nouns(connection, experiment, tasks, fingerprint, left_out)
+        _write_nouns(connection, experiment, tasks, fingerprint, left_out, blobs)
         _write_trials(connection, experiment.name, list(waves))
     return True
 
@@ -73,6 +77,7 @@ def _write_nouns(
     tasks: Sequence[Task],
     fingerprint: str,
     left_out: Sequence[str],
+    blobs: str,
 ) -> None:
     connection.execute(
         insert(EXPERIMENT),
@@ -82,6 +87,7 @@ def _write_nouns(
             "fingerprint": fingerprint,
             "document": experiment.model_dump_json(),
             "tasks_left_out": json.dumps(list(left_out)),
+            "blobs": blobs,
             "version": __version__,
         },
     )

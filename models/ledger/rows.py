@@ -7,7 +7,9 @@ from sqlmodel import Field, SQLModel
 class ExperimentRow(SQLModel, table=True):
     """An experiment as it was resolved; `fingerprint` tells whether a file still means the same.
 
-    `state` is `active`, `paused` or `cancelled`: whether a fleet's scheduler works on it.
+    `state` is `active`, `paused` or `cancelled`: whether a fleet's scheduler works on it. `blobs`
+    is where the folders of its tasks lie packed for the nodes of a fleet; "": they are on this
+    machine.
     """
 
     __tablename__ = "experiment"
@@ -19,6 +21,7 @@ class ExperimentRow(SQLModel, table=True):
     tasks_left_out: str = "[]"
     state: str = Field(default="active", index=True)
     weight: float = 1.0
+    blobs: str = ""
     version: str
 
 
