@@ -114,8 +114,10 @@ def _environment() -> Environment:
 
 
 def _finalised(value: object) -> object:
-    """Text from outside cannot steer the page: control characters are written out."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Text from outside cannot steer the page; a number and its per cent sign stay on one line."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return printable(value).replace(" %", "\N{NO-BREAK SPACE}%")
+    return value
 
 
 @cache
