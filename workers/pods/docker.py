@@ -14,7 +14,7 @@ from .docker_config import LABEL, expired
 from .docker_engine import Engine, EngineFacts
 from .docker_image import Images
 from .docker_pod import DockerPod, remove
-from .pod import Pod, PodOrder
+from .pod import PodOrder
 
 COMPOSE = "docker-compose.yaml"
 DOCKERFILE = "Dockerfile"
@@ -76,7 +76,7 @@ class DockerPods:
             raise Refused(reason, runtime=self.name)
         return self._images.prepare(order)
 
-    def pod(self, order: PodOrder) -> Pod:
+    def pod(self, order: PodOrder) -> DockerPod:
         """The container of an order, not yet created.
 
         Raises:

@@ -11,6 +11,7 @@ from .killing import kill_all
 
 MOUNT = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
+ABSENT = Path("/nonexistent")
 FREEZE_TIMEOUT_S = 0.5
 NEARLY_ENDLESS = 1 << 60  # cgroup v1 says "no limit" with the largest number of pages
 _FREEZER = {1: ("freezer.state", "FROZEN", "THAWED"), 2: ("cgroup.freeze", "1", "0")}
@@ -37,8 +38,8 @@ class HostCgroup:
     folders: dict[str, Path]
 
     def folder(self, controller: str) -> Path:
-        """The folder that holds a controller's files."""
-        return self.folders[controller if self.version == 1 else ""]
+        """The folder that holds a controller's files; one that is not there if it has none."""
+        return self.folders.get(controller if self.version == 1 else "", ABSENT)
 
     def read(self) -> Reading:
         """Read all numbers now. Files that are not there read as None."""

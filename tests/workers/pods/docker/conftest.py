@@ -27,7 +27,7 @@ def engine(missing: Callable[[str], NoReturn]) -> Iterator[docker.APIClient]:
     """A client of this machine's engine, which has the base image."""
     try:
         client = docker.APIClient(version="auto")
-        client.inspect_image(BASE)
+        client.inspect_image(BASE)  # type: ignore[no-untyped-call]
     except ImageNotFound:
         missing(f"the image {BASE} (deploy/base-image.sh makes one)")
     except DockerException as error:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import docker
 import pytest
@@ -21,6 +20,10 @@ BASE = "debian:bookworm-slim"
 NEVER = "127.0.0.1:9/no/such:image"  # nobody listens there
 Order = Callable[..., PodOrder]
 Environment = Callable[..., tuple[Path, str]]
+
+
+def image_id(engine: docker.APIClient, name: str) -> str:
+    return str(engine.inspect_image(name)["Id"])  # type: ignore[no-untyped-call]
 
 
 def taggings(engine: docker.APIClient, order: PodOrder, since: float) -> int:
@@ -45,7 +48,7 @@ def test_one_content_is_built_once_however_many_ask(
     with ThreadPoolExecutor(4) as askers:
         ids = set(askers.map(docker_pods.prepare, [order] * 4))
     assert ids == {docker_pods.prepare(order)}
-    assert ids == {engine.inspect_image(environment_tag(order.environment_hash))["Id"]}
+    assert ids == {image_id(engine, environment_tag(order.environment_hash))}
     assert taggings(engine, order, since) == 1
 
 
@@ -121,8 +124,7 @@ def test_a_failed_pull_names_the_image_and_the_kind(
 def test_an_image_that_is_here_is_not_pulled(
     engine: docker.APIClient, docker_pods: DockerPods, docker_order: Order
 ) -> None:
-    expected: dict[str, Any] = engine.inspect_image(BASE)
-    assert docker_pods.prepare(docker_order(image=BASE)) == expected["Id"]
+    assert docker_pods.prepare(docker_order(image=BASE)) == image_id(engine, BASE)
 
 
 def test_an_image_that_was_removed_is_made_again(
@@ -135,7 +137,7 @@ def test_an_image_that_was_removed_is_made_again(
     docker_pods.prepare(order)
     engine.remove_image(environment_tag(order.environment_hash))
     with pytest.raises(ImageNotFound):
-        engine.inspect_image(environment_tag(order.environment_hash))
+        image_id(engine, environment_tag(order.environment_hash))
     docker_pods.prepare(order)
     with docker_pods.pod(order) as pod:
         assert pod.exec(["true"]).exit_code == 0
