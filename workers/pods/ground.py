@@ -4,7 +4,7 @@ import os
 import threading
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Self
 
 from ...models.errors import StartFailed, Unschedulable
@@ -13,8 +13,9 @@ from .enclosure import Launcher, id_map
 from .enforcement import Enforcement, Grounds
 from .group import Group
 from .launcher import Request
-from .private_tree import Owner, slug
+from .private_tree import slug
 from .template import Template
+from .tree_steps import Owner
 from .userland import Userland
 from .watchdog import Watchdog
 
@@ -61,7 +62,7 @@ class Ground:
     @property
     def owner(self) -> Owner | None:
         """Who owns a pod's files; None: we ourselves, as there is no other id to give."""
-        return Owner(*self.ids[:2]) if self.enclosed and self.ids[2] > 1 else None
+        return self._lent() if self.enclosed else None
 
     def require_memory(self, floor_bytes: int | None) -> None:
         """Refuse a floor that this machine cannot give; raises Unschedulable."""
@@ -80,12 +81,11 @@ class Ground:
             return Watchdog(attempt_id)
         return self.grounds.group(f"infranoise-{slug(attempt_id)}")
 
-    def lay_tree(self, made_from: Template, tree: Path, workdir: str) -> int:
+    def lay_tree(self, made_from: Template, tree: Path, workdir: PurePosixPath) -> int:
         """Make a pod's tree; the disk space (bytes) that it takes before the pod runs."""
         tree.mkdir()
-        private_tree.furnish(tree, self.userland, made_from.root, workdir)
-        if self.owner is not None:
-            private_tree.give(tree, self.owner)
+        private_tree.furnish(tree, self.userland, self.owner)
+        private_tree.settle(tree, made_from.root, workdir, self.owner)
         key = f"{made_from.id} {workdir}"
         with self._lock:
             if key not in self._baselines:
@@ -117,14 +117,15 @@ class Ground:
             lacks += ["limit cpu or pids", "see spikes shorter than a poll"]
         return lacks
 
+    def _lent(self) -> Owner | None:
+        return Owner(*self.ids[:2]) if self.ids[2] > 1 else None
+
     def _probe(self) -> str | None:
         """Open an enclosure for a moment; why that fails, None if it does not."""
         tree = self.state / "pods" / f"probe-{os.getpid()}"
         try:
             tree.mkdir(parents=True)
-            private_tree.furnish(tree, self.userland, None, "/")
-            if self.ids[2] > 1:
-                private_tree.give(tree, Owner(*self.ids[:2]))
+            private_tree.furnish(tree, self.userland, self._lent())
             binds, devices = list(self.userland.binds), list(self.userland.devices)
             request = Request(
                 root=str(tree),

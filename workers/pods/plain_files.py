@@ -112,7 +112,7 @@ class _Reading:
         self.based = True
 
     def _go(self, rest: str) -> None:
-        self._workdir = _normal(self._workdir / self._value(" ".join(split(rest))))
+        self._workdir = normal(self._workdir / self._value(" ".join(split(rest))))
         self._folders.append(self._workdir)
 
     def _set(self, rest: str) -> None:
@@ -146,8 +146,8 @@ class _Reading:
             raise ValueError("it names no source and target")
         *sources, target = words
         into_folder = target.endswith("/") or target in (".", "..") or len(sources) > 1
-        names = tuple(str(_normal(ROOT / source).relative_to(ROOT)) for source in sources)
-        place = _normal(self._workdir / target)
+        names = tuple(str(normal(ROOT / source).relative_to(ROOT)) for source in sources)
+        place = normal(self._workdir / target)
         self._copies.append(Copy(names, place, into_folder, _mode(flags)))
 
 
@@ -164,7 +164,7 @@ def _mode(flags: Mapping[str, str]) -> int | None:
     return int(flags["--chmod"], 8)
 
 
-def _normal(path: PurePosixPath) -> PurePosixPath:
+def normal(path: PurePosixPath) -> PurePosixPath:
     """An absolute path without `.` and `..`, which cannot climb above the root."""
     parts: list[str] = []
     for part in path.parts[1:]:

@@ -3,14 +3,13 @@
 import fcntl
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from ...models.errors import ImageBuildFailed, Refused
-from . import plain_files, private_tree
+from . import plain_files, private_tree, tree_copy, tree_steps
 from .plain_files import REMEDY, Copy, Recipe
 from .userland import PATH
 
@@ -94,41 +93,51 @@ def _lay_out(folder: Path, environment: Path) -> None:
     root = folder / "root"
     root.mkdir(parents=True)
     for place in recipe.folders:
-        _below(root, place).mkdir(parents=True, exist_ok=True)
+        tree_copy.make_folder(root, place, None)
     for step in recipe.copies:
-        _copy(step, environment, root)
+        for source in _sources(step, environment):
+            _copy(source, step, root)
     note = {"workdir": str(recipe.workdir), "env": dict(recipe.env)}
     fresh = folder / f"{NOTE}.new"
     fresh.write_text(json.dumps(note))
     fresh.rename(folder / NOTE)
 
 
-def _below(root: Path, place: PurePosixPath) -> Path:
-    return root / place.relative_to("/")
-
-
-def _copy(step: Copy, environment: Path, root: Path) -> None:
-    target = _below(root, step.target)
-    for source in _sources(step, environment):
-        if source.is_dir() and not source.is_symlink():
-            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
-            place = target
-        else:
-            place = target / source.name if step.into_folder or target.is_dir() else target
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, place, follow_symlinks=False)
-        if step.mode is not None:
-            _set_mode(place, step.mode)
+def _copy(source: Path, step: Copy, root: Path) -> None:
+    """One source of a COPY, by steps that follow no link of the task's."""
+    target = step.target
+    if source.is_dir() and not source.is_symlink():
+        tree_copy.put(root, source, target, None)
+    else:
+        there = root.joinpath(*target.parts[1:])
+        if step.into_folder or (there.is_dir() and not there.is_symlink()):
+            target /= source.name
+        with tree_steps.ensured(root, target.parts[1:-1], None) as place:
+            tree_copy.put_file(source, place, target.name, None)
+    if step.mode is not None:
+        _set_mode(root.joinpath(*target.parts[1:]), step.mode)
 
 
 def _sources(step: Copy, environment: Path) -> list[Path]:
+    """What a COPY names, wildcards resolved.
+
+    Raises:
+        ImageBuildFailed: nothing, or something outside the environment.
+    """
     found: list[Path] = []
     for pattern in step.sources:
         plain = environment / pattern
-        matches = [plain] if os.path.lexists(plain) else sorted(environment.glob(pattern))
+        try:
+            matches = [plain] if os.path.lexists(plain) else sorted(environment.glob(pattern))
+        except (ValueError, NotImplementedError):  # no pattern at all
+            matches = []
         if not matches:
             raise ImageBuildFailed(f"COPY {pattern}: no such file in {environment}")
         found += matches
+    home = environment.resolve()
+    for source in found:
+        if source != environment and not source.parent.resolve().is_relative_to(home):
+            raise ImageBuildFailed(f"COPY {source}: a link leads it out of {environment}")
     return found
 
 
