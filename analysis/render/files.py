@@ -9,6 +9,8 @@ import polars as pl
 
 from ..findings import Findings
 from ..findings_json import to_json
+from ..hibayes import FOLDER as HIBAYES
+from ..hibayes import write_hibayes
 from ..run_facts import RunFacts
 from ..tables import Row, columns, tables
 from .page import page
@@ -26,8 +28,8 @@ def write_files(
 ) -> Path:
     """Write the report; returns the path of its page.
 
-    Makes `report.html`, `report.json`, `tables/*.csv` and, with attempts, `trials.parquet`. Files
-    of these names are replaced, each at once, so that a reader never sees half of one.
+    Makes `report.html`, `report.json`, `tables/*.csv` and, with attempts, `trials.parquet` and
+    `hibayes/data.parquet`. Files of these names are replaced.
 
     Raises:
         InfranoiseError: the parts that draw charts are not installed.
@@ -37,10 +39,11 @@ def write_files(
     _replace(folder / DOCUMENT, document)
     for name, rows in tables(found, run).items():
         write_csv(folder / TABLES / f"{name}.csv", rows)
-    if attempts is not None:
+    if attempts is not None and run is not None:
         draft = folder / f".{TRIALS}"
         attempts.write_parquet(draft)
         draft.replace(folder / TRIALS)
+        write_hibayes(folder / HIBAYES, attempts, run.experiment.name)
     _replace(folder / PAGE, page(found, run, title))
     return folder / PAGE
 

@@ -49,6 +49,9 @@ def test_a_report_is_a_page_a_document_the_attempts_and_every_table(
     document = json.loads((tmp_path / "out" / "report.json").read_text())
     assert document["run"]["planned"] == 36
     assert pl.read_parquet(tmp_path / "out" / "trials.parquet").height == 36
+    bayes = pl.read_parquet(tmp_path / "out" / "hibayes" / "data.parquet")
+    assert bayes.columns[:5] == ["score", "model", "task", "dataset", "epoch"]
+    assert (bayes.height, bayes["score"].sum(), bayes["infra_error"].sum()) == (36, 30.0, 6)
     bands = list(csv.DictReader(StringIO((tmp_path / "out/tables/bands.csv").read_text())))
     assert [row["band"] for row in bands] == ["1x", "2x", "uncapped"]
     assert float(bands[2]["lift.est"]) == pytest.approx(1 / 3)
