@@ -36,6 +36,16 @@ def flat_keyed(text: str) -> dict[str, int]:
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and _is_count(pair[1])}
 
 
+def value_of(text: str, key: str) -> int | None:
+    """One key of `key value` lines, without parsing the others; None if it is not there.
+
+    >>> value_of("cache 1\\nrss 42\\nrss_huge 0\\n", "rss")
+    42
+    """
+    _, _, rest = f"\n{text}".partition(f"\n{key} ")
+    return count(rest.partition("\n")[0])
+
+
 def count(text: str) -> int | None:
     """A single number; None for `max` and for what is no number.
 
@@ -71,12 +81,11 @@ def read_v1(controllers: Mapping[str, Path]) -> Reading:
     """
     memory, cpu = controllers.get("memory"), controllers.get("cpu")
     oom = _keyed(memory, "memory.oom_control")
-    stat = _keyed(memory, "memory.stat")
     throttling = _keyed(cpu, "cpu.stat")
     return Reading(
         oom_kills=oom.get("oom_kill"),
         memory_peak_bytes=_number(memory, "memory.max_usage_in_bytes"),
-        anon_bytes=stat.get("rss"),
+        anon_bytes=_one(memory, "memory.stat", "rss"),
         cpu_s=_scaled(_number(controllers.get("cpuacct"), "cpuacct.usage"), NS_PER_S),
         throttled_s=_scaled(throttling.get("throttled_time"), NS_PER_S),
         throttled_periods=throttling.get("nr_throttled"),
@@ -91,7 +100,7 @@ def read_v2(folder: Path) -> Reading:
     return Reading(
         oom_kills=_keyed(folder, "memory.events").get("oom_kill"),
         memory_peak_bytes=_number(folder, "memory.peak"),
-        anon_bytes=_keyed(folder, "memory.stat").get("anon"),
+        anon_bytes=_one(folder, "memory.stat", "anon"),
         cpu_s=_scaled(cpu.get("usage_usec"), US_PER_S),
         throttled_s=_scaled(cpu.get("throttled_usec"), US_PER_S),
         throttled_periods=cpu.get("nr_throttled"),
@@ -125,6 +134,10 @@ def _scaled(value: int | None, per_second: int) -> float | None:
 
 def _keyed(folder: Path | None, name: str) -> dict[str, int]:
     return _parsed(folder, name, flat_keyed) or {}
+
+
+def _one(folder: Path | None, name: str, key: str) -> int | None:
+    return _parsed(folder, name, lambda text: value_of(text, key))
 
 
 def _number(folder: Path | None, name: str) -> int | None:

@@ -33,18 +33,26 @@ def slug(name: str) -> str:
 
 def furnish(root: Path, userland: Userland, owner: Owner | None) -> None:
     """Fill a fresh tree with the folders, links and files of every pod, and places to mount on."""
-    for folder in (*userland.folders, *(place for _, place in userland.binds)):
-        (root / folder).mkdir(parents=True, exist_ok=True)
+    top = str(root)  # this runs for every pod, and paths as text take a third of the time
+    for folder in userland.folders:
+        os.mkdir(f"{top}/{folder}")  # noqa: PTH102
     for place, target in userland.links:
-        (root / place).symlink_to(target)
-    for place, content in userland.files:
-        (root / place).write_bytes(content)
-    for _, place in userland.devices:
-        (root / place).touch()
+        os.symlink(target, f"{top}/{place}")  # noqa: PTH211
+    for place, content in (*userland.files, *((place, b"") for _, place in userland.devices)):
+        _write(f"{top}/{place}", content)
     for folder in STICKY:
-        (root / folder).chmod(0o1777)
+        os.chmod(f"{top}/{folder}", 0o1777)  # noqa: PTH101
     if owner is not None:
-        _give(root, owner)
+        for place in ("", *userland.places()):
+            os.lchown(f"{top}/{place}", owner.uid, owner.gid)
+
+
+def _write(path: str, content: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        os.write(handle, content)
+    finally:
+        os.close(handle)
 
 
 def settle(root: Path, template: Path, workdir: PurePosixPath, owner: Owner | None) -> None:
@@ -83,14 +91,6 @@ def remove(root: Path) -> None:
     except (OSError, RecursionError):
         subprocess.run(["chmod", "-R", "u+rwX", str(root)], capture_output=True, check=False)
         subprocess.run(["rm", "-rf", "--one-file-system", str(root)], check=False)
-
-
-def _give(root: Path, owner: Owner) -> None:
-    """Change the owner of a tree that no pod has touched yet."""
-    os.chown(root, owner.uid, owner.gid)
-    for folder, folders, files in os.walk(root):
-        for name in (*folders, *files):
-            os.lchown(os.path.join(folder, name), owner.uid, owner.gid)  # noqa: PTH118 (hot)
 
 
 def _passwd(root: Path) -> str:

@@ -67,7 +67,6 @@ class ProcessPod:
         stdin: bytes = b"",
     ) -> ExecResult:
         group, vigil = self._living()
-        kills_before = group.look().oom_kills or 0
         vigil.rouse()
         result = command.run(
             joined(group.joins(), self._inside(user, cwd), argv),
@@ -78,8 +77,7 @@ class ProcessPod:
             timeout_s=timeout_s,
             stdin=stdin,
         )
-        kills = (group.look().oom_kills or 0) - kills_before
-        if kills and self.order.limits.oom_scope == "pod":
+        if self.order.limits.oom_scope == "pod" and group.look().oom_kills:
             self._end(OOM_ENDED)
             return result if result.timed_out else result.model_copy(update={"exit_code": KILLED})
         self._require_intact(group, result)

@@ -33,14 +33,20 @@ class Userland:
     """The parts of a pod's tree that come from outside the task; paths are relative to its root.
 
     `binds` and `devices` pair a path on the host with its place; `links` pair a place with where
-    it points; `files` pair a place with its content.
+    it points; `files` pair a place with its content; `folders` are all that there must be, those
+    to mount on included, parents first.
     """
 
     binds: tuple[tuple[str, str], ...]
     devices: tuple[tuple[str, str], ...]
     links: tuple[tuple[str, str], ...]
     files: tuple[tuple[str, bytes], ...]
-    folders: tuple[str, ...] = OWN
+    folders: tuple[str, ...]
+
+    def places(self) -> tuple[str, ...]:
+        """Everything that is made of it in a pod's tree."""
+        pairs = (*self.links, *self.files)
+        return (*self.folders, *(place for place, _ in pairs), *(p for _, p in self.devices))
 
     def hides(self, below: str) -> bool:
         """Whether a place in the pod's tree is the host's, so that a pod cannot write there."""
@@ -68,11 +74,22 @@ def of_host(host: Path = Path("/"), python: Path | None = None) -> Userland:
     standard = [("dev/fd", "/proc/self/fd"), ("dev/ptmx", "pts/ptmx")]
     standard += [(f"dev/std{n}", f"/proc/self/fd/{i}") for i, n in enumerate(("in", "out", "err"))]
     return Userland(
+        folders=with_parents((*OWN, *(path[1:] for path in folders))),
         binds=tuple((path, path[1:]) for path in folders),
         devices=tuple((path, path[1:]) for path in devices),
         links=(*links, *tools, *standard),
         files=(*_copies(host), ("etc/passwd", USERS.encode()), ("etc/group", GROUPS.encode())),
     )
+
+
+def with_parents(folders: Iterable[str]) -> tuple[str, ...]:
+    """Folders and all that they lie in, parents first.
+
+    >>> with_parents(["dev/pts", "tmp"])
+    ('dev', 'dev/pts', 'tmp')
+    """
+    parts = [folder.split("/") for folder in folders]
+    return tuple(sorted({"/".join(path[: n + 1]) for path in parts for n in range(len(path))}))
 
 
 def _target(host: Path, path: str) -> str:

@@ -59,7 +59,7 @@ class Vigil:
         self._seen = Seen()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._ending = False
-        self._storage_due_s = 0.0
+        self._storage_due_s = time.monotonic() + STORAGE_EVERY_S
         self._thread = threading.Thread(target=self._watch, name="vigil", daemon=True)
 
     def start(self) -> None:
@@ -114,6 +114,7 @@ class Vigil:
             if self._wake in ready:
                 os.eventfd_read(self._wake)
                 pause_s = FIRST_LOOK_S
+                continue
             if self._oom_event in ready and self._oom_event is not None:
                 os.eventfd_read(self._oom_event)
                 self.note(self._look())  # the peak that a sample every so often would miss
