@@ -9,6 +9,7 @@
     ├── WireError              a message of a version or shape that we do not speak
     ├── LedgerError            the store refuses or cannot be read
     ├── BrokerError            the queue cannot be had
+    ├── BlobError              a packed task or a kept file cannot be had, or is not what it says
     └── PodError               infrastructure: never the model's fault
         ├── Refused            this runtime cannot run this task; names one that can
         ├── ImageBuildFailed
@@ -81,6 +82,10 @@ class LedgerError(InfranoiseError):
 
 class BrokerError(InfranoiseError):
     """The queue cannot be reached or started."""
+
+
+class BlobError(InfranoiseError):
+    """A packed task or a kept file cannot be stored or had, or is not what it says it is."""
 
 
 class PodError(InfranoiseError):

@@ -24,6 +24,7 @@ ONLY_HERE = {  # a third-party package, and the only places that may import it
     "docker": ("workers/pods/docker", "workers/doctor", "workers/survey"),
     "benchexec": ("workers",),
     "celery": ("workers/app.py", "workers/tasks.py", "scheduler/enqueue.py"),
+    "fsspec": ("models/blobs",),
     "kombu": ("scheduler/enqueue.py",),
     "redis": (
         "workers/tasks.py",
