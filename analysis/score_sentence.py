@@ -41,8 +41,8 @@ def _one_band(story: Story) -> str:
         left = row.score.excluded
         without = f", {percent(left.est)} without them" if left else ""
         told += (
-            f" with infrastructure errors as failures{without}, and between {percent(lo)} and {percent(hi)} "
-            "whatever they hid"
+            f" with infrastructure errors as failures{without}, and between {percent(lo)} and "
+            f"{percent(hi)} whatever they hid"
         )
     return f"{told}; one band tells nothing of what headroom is worth."
 

@@ -56,7 +56,8 @@ def _lead(found: Calibration) -> str:
         f"{listed(cut)} {'cuts' if len(cut) == 1 else 'cut'} infra errors below {found.rho:g} "
         f"times those of {found.floor}"
         if cut
-        else f"No band is shown to cut infra errors below {found.rho:g} times those of {found.floor}"
+        else "No band is shown to cut infra errors below "
+        f"{found.rho:g} times those of {found.floor}"
     )
     nearest = [c.smallest_margin for c in found.per_ceiling if c.smallest_margin is not None]
     proof = (
