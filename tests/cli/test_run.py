@@ -20,7 +20,7 @@ from infranoise.models.ledger import reading
 from infranoise.models.ledger.reading import AttemptLine
 from infranoise.models.ledger.store import open_store
 
-TASKS = ("crate-unpack", "prime-gap", "twin-blobs")  # killed at 1x; up to 1.5x; up to 2x
+TASKS = ("crate-unpack", "prime-gap", "river-graph")  # killed at 1x; up to 1.5x; up to 2x
 EXPERIMENT = """
 name = "small"
 tasks = {tasks}
