@@ -11,9 +11,10 @@ from pathlib import Path
 from ...models.errors import Refused, StartFailed
 from . import owner
 from .docker_config import LABEL, expired
+from .docker_container import remove
 from .docker_engine import Engine, EngineFacts
 from .docker_image import Images
-from .docker_pod import DockerPod, remove
+from .docker_pod import DockerPod
 from .pod import PodOrder
 
 COMPOSE = "docker-compose.yaml"

@@ -2,6 +2,8 @@
 
 import http.client
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +79,7 @@ class Engine:
             # The SDK keeps one pool of connections per URL, and every container has its own URLs:
             # connections are hardly ever used again, and a thread that ends would leave them open.
             client.headers["Connection"] = "close"
+            client.trust_env = False  # no proxy stands before an engine; looking for one costs
         return client
 
     def fresh(self) -> docker.APIClient:
@@ -115,6 +118,23 @@ class Engine:
             raise Refused(
                 f"the Docker engine at {self.base_url} does not answer: {error}", reason="no_engine"
             ) from error
+
+
+@contextmanager
+def answers_closed(client: docker.APIClient) -> Iterator[list[requests.Response]]:
+    """Notes every answer that comes meanwhile, and closes them at the end, read or not."""
+    answers: list[requests.Response] = []
+
+    def note(answer: requests.Response, *_: object, **__: object) -> None:
+        answers.append(answer)
+
+    client.hooks["response"].append(note)
+    try:
+        yield answers
+    finally:
+        client.hooks["response"].remove(note)
+        for answer in answers:
+            answer.close()
 
 
 def read_facts(info: dict[str, object], api_version: str) -> EngineFacts:

@@ -15,41 +15,22 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import docker
 from docker.errors import DockerException
 
 from ...models.execution import ExecResult
+from .docker_frames import Frames
+from .docker_watch import Watch
 from .tail import Tail
 
-STDOUT, STDERR = 1, 2
-FRAME_HEADER_BYTES = 8
 RECEIVE_BYTES = 256 * 1024
 DRAIN_S = 0.5  # what a command wrote before it ended arrives within this
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.1, 1.0
 ANSWERS = 100  # times that the engine is asked for an exit code, over about ten seconds
 NOT_FOUND = 127  # what a shell says; the engine says 126
 MISSING = re.compile(r'exec: ".*(not found|no such file)')
-
-
-class Watch(Protocol):
-    """What has to be looked at while a command runs."""
-
-    def begin(self) -> None:
-        """A command begins."""
-        ...
-
-    def fds(self) -> Sequence[tuple[int, int]]:
-        """Descriptors to wait on beside the output, each with its poll mask."""
-        ...
-
-    def look(self) -> None:
-        """Called when one of `fds` is ready, and about once in `period_s`."""
-        ...
-
-    @property
-    def period_s(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,41 +44,6 @@ class Command:
     user: str = ""
     cwd: str | None = None
     stdin: bytes = b""
-
-
-class Frames:
-    """Takes the engine's stream apart: 8 bytes of header (stream, 3 zero bytes, length), then
-    that many bytes. Pieces may end anywhere.
-
-    Source: Docker Engine API, "Attach to a container", stream format.
-    """
-
-    def __init__(self, out: Tail, err: Tail) -> None:
-        self._tails = {STDOUT: out, STDERR: err}
-        self._header = bytearray()
-        self._left_bytes = 0
-        self._tail = out
-
-    def feed(self, piece: bytes) -> None:
-        """Take the next piece of the stream."""
-        view = memoryview(piece)
-        while view:
-            if self._left_bytes:
-                part = view[: self._left_bytes]
-                self._tail.feed(part)
-                self._left_bytes -= len(part)
-                view = view[len(part) :]
-            else:
-                view = self._head(view)
-
-    def _head(self, view: memoryview) -> memoryview:
-        missing = FRAME_HEADER_BYTES - len(self._header)
-        self._header += view[:missing]
-        if len(self._header) == FRAME_HEADER_BYTES:
-            self._tail = self._tails.get(self._header[0], self._tails[STDOUT])
-            self._left_bytes = int.from_bytes(self._header[4:], "big")
-            self._header.clear()
-        return view[missing:]
 
 
 class Execution:
@@ -128,6 +74,7 @@ class Execution:
         self._pidfd: int | None = None
         self._output: socket.socket | None = None
         self._id = ""
+        self._state: dict[str, Any] = {"Running": True}
         self.started = False
 
     def run(self) -> ExecResult:
@@ -152,12 +99,13 @@ class Execution:
             in_time = self._follow(started)
             ended = time.monotonic()
             self._drain(ended + DRAIN_S)
-            state = self._last_state() if in_time else {}
+            if in_time:
+                self._await_code()
         finally:
             self._close()
             # The SDK ties the HTTP response to the stream by this name; the connection is its.
             getattr(stream, "_response", stream).close()
-        return self._result(state, in_time, ended - started)
+        return self._result(in_time, ended - started)
 
     def _open(self, stream: Any) -> None:
         early = _read_with_the_headers(stream)
@@ -197,7 +145,7 @@ class Execution:
                 watch_at = now + self._watch.period_s
             # An output that closes is most often the end; the engine says whether it is.
             if (was_open and self._output is None) or (look_at is not None and now >= look_at):
-                if not self._state()["Running"]:
+                if not self._ask():
                     return True
                 look_at = None if self._pidfd else now + _pause(now - started)
 
@@ -250,27 +198,35 @@ class Execution:
             if poll.poll(left_s * 1000):
                 self._receive()
 
-    def _state(self) -> dict[str, Any]:
-        """Ask the engine; with its answer comes the pid to wait for, where pids are shared."""
-        state = self._client.exec_inspect(self._id)
-        if self._here and self._pidfd is None and state["Running"] and state["Pid"]:
+    def _ask(self) -> bool:
+        """Whether it still runs, by the engine; its answer has the pid to wait for, where pids
+        are shared."""
+        self._state = self._client.exec_inspect(self._id)
+        running = bool(self._state["Running"])
+        if running and self._here and self._pidfd is None and self._state["Pid"]:
             with contextlib.suppress(OSError):  # it ended meanwhile
-                self._pidfd = os.pidfd_open(state["Pid"])
+                self._pidfd = os.pidfd_open(self._state["Pid"])
                 self._poll.register(self._pidfd, select.POLLIN)
-        return state
+        return running
 
-    def _last_state(self) -> dict[str, Any]:
-        """The engine's word on the end; it hears of it a little after the kernel has told us."""
+    def _await_code(self) -> None:
+        """Ask until the engine knows of the end; it hears of it a little after the kernel tells.
+
+        Raises:
+            DockerException: it does not say within about ten seconds.
+        """
         for attempt in range(ANSWERS):
-            state = self._client.exec_inspect(self._id)
-            if not state["Running"] and state["ExitCode"] is not None:
-                return dict(state)
-            time.sleep(min(0.002 * 2**attempt, 0.1))
+            if not self._state["Running"] and self._state["ExitCode"] is not None:
+                return
+            if attempt:
+                time.sleep(min(0.001 * 2**attempt, 0.1))
+            self._ask()
         raise DockerException("the command has ended, but the engine does not say how")
 
-    def _result(self, state: dict[str, Any], in_time: bool, wall_s: float) -> ExecResult:
-        out, err, code = self._out.stream(), self._err.stream(), state.get("ExitCode")
-        self.started = not in_time or state["Pid"] != 0
+    def _result(self, in_time: bool, wall_s: float) -> ExecResult:
+        out, err = self._out.stream(), self._err.stream()
+        code = self._state["ExitCode"] if in_time else None
+        self.started = not in_time or self._state["Pid"] != 0
         if not self.started:
             # What came on stdout are the engine's words and not the command's.
             out, err = err, out

@@ -83,6 +83,15 @@ class HostView:
         """Kill everything but PID 1 and its idle child; None where that cannot be done."""
         return self._group.kill(keep=(self._init, self._idle))
 
+    def _may_kill(self) -> bool:
+        try:
+            os.kill(self._init, 0)
+        except PermissionError:
+            return False
+        except ProcessLookupError:
+            pass
+        return True
+
     def effective(self, accepted: Effective) -> Effective:
         """Limits as the kernel holds them, in place of what the engine says it has set."""
         got = self._group.in_force()
@@ -97,7 +106,7 @@ class HostView:
                 "cpuset": got.cpuset,
                 "pids": got.pids,
                 "storage_ceiling_bytes": self._limits.storage_ceiling_bytes if limited else None,
-                "oom_scope": self._limits.oom_scope,
+                "oom_scope": self._limits.oom_scope if self._may_kill() else "process",
             }
         )
 

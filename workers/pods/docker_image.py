@@ -6,17 +6,16 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 import docker
-import requests
 from docker.errors import ImageNotFound
 from docker.utils import parse_repository_tag
 
 from ...models.errors import ImageBuildFailed, ImagePullFailed, PodError
-from .docker_engine import ENGINE_ERRORS, Engine, explain
+from .docker_engine import ENGINE_ERRORS, Engine, answers_closed, explain
 from .pod import PodOrder
 from .tail import Tail
 
@@ -196,28 +195,22 @@ def _cut_off(engine: Engine, timeout_s: float) -> Iterator[docker.APIClient]:
     Raises:
         TimeoutError: the time was over. The engine cancels a build whose client hangs up.
     """
-    answers: list[requests.Response] = []
-    client = engine.fresh()
-    client.hooks["response"].append(lambda answer, *_, **__: answers.append(answer))
-    started = time.monotonic()
+    client, started = engine.fresh(), time.monotonic()
+    with closing(client), answers_closed(client) as answers:
 
-    def hang_up() -> None:
-        for answer in answers:
-            with suppress(OSError, ValueError, RuntimeError):  # it has just ended by itself
-                answer.raw.shutdown()
+        def hang_up() -> None:
+            for answer in answers:
+                with suppress(OSError, ValueError, RuntimeError):  # it has just ended by itself
+                    answer.raw.shutdown()
 
-    timer = threading.Timer(timeout_s, hang_up)
-    timer.start()
-    try:
-        yield client
-        if time.monotonic() - started >= timeout_s:
-            raise TimeoutError(f"not done within {timeout_s:g} s")
-    except ENGINE_ERRORS as error:
-        if time.monotonic() - started >= timeout_s:
-            raise TimeoutError(f"not done within {timeout_s:g} s") from error
-        raise
-    finally:
-        timer.cancel()
-        for answer in answers:
-            answer.close()
-        client.close()
+        timer = threading.Timer(timeout_s, hang_up)
+        timer.start()
+        try:
+            yield client
+        except ENGINE_ERRORS:
+            if time.monotonic() - started < timeout_s:
+                raise
+        finally:
+            timer.cancel()
+    if time.monotonic() - started >= timeout_s:
+        raise TimeoutError(f"not done within {timeout_s:g} s")

@@ -5,21 +5,45 @@ import select
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Protocol
 
 from ...models.limits import OomScope
 from ..meters.cgroup import Reading, network_bytes
 from .docker_cgroup import HostCgroup
 from .docker_layer import Layer
 
-SHORTEST_PERIOD_S, LONGEST_PERIOD_S, STORAGE_PERIOD_S = 0.02, 1.0, 0.2
+SHORTEST_PERIOD_S, LONGEST_PERIOD_S, STORAGE_PERIOD_S = 0.05, 1.0, 0.2
 PERIOD_SHARE = 0.1  # of the command's age
 EVENTS_BYTES = 4096
 KILL_FOLLOWS_S = 0.1  # the kernel tells of the want of memory just before it kills
 
 
-class Idle:
+class Watch(Protocol):
+    """What has to be looked at while a command runs."""
+
+    def begin(self) -> None:
+        """A command begins."""
+        ...
+
+    def fds(self) -> Sequence[tuple[int, int]]:
+        """Descriptors to wait on beside the output, each with its poll mask."""
+        ...
+
+    def look(self) -> None:
+        """Called when one of `fds` is ready, and about once in `period_s`."""
+        ...
+
+    def settle(self) -> bool:
+        """A command has ended: look once more. True if the pod has ended with it."""
+        ...
+
+    @property
+    def period_s(self) -> float: ...
+
+
+class Blind:
     """Nothing can be looked at: the engine is elsewhere."""
 
     period_s = LONGEST_PERIOD_S
@@ -110,14 +134,11 @@ class PodWatch:
             network = network_bytes(self._network.read_text())
             self.received_bytes, self.sent_bytes = network
         self._sampled = time.monotonic()
-        now = self._group.read()
-        if now.oom_kills is None:  # the container is gone, and its group with it
-            return self.last
-        self.last = replace(
-            now,
-            anon_bytes=_highest(self.last.anon_bytes, now.anon_bytes),
-            pids=_highest(self.last.pids, now.pids),
-        )
+        now = asdict(self._group.read())
+        now["anon_bytes"] = _highest(self.last.anon_bytes, now["anon_bytes"])
+        now["pids"] = _highest(self.last.pids, now["pids"])
+        # A container that goes takes its files away one by one: what was read of it stays.
+        self.last = replace(self.last, **{k: v for k, v in now.items() if v is not None})
         return self.last
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from infranoise.models.counters import Counters
 from infranoise.models.limits import Limits
 from infranoise.workers.pods import docker_config, docker_counters, docker_loss
 from infranoise.workers.pods.docker_engine import read_facts
-from infranoise.workers.pods.docker_exec import Frames
+from infranoise.workers.pods.docker_frames import Frames
 from infranoise.workers.pods.docker_host import written_folders
 from infranoise.workers.pods.docker_image import environment_tag, pull_failure
 from infranoise.workers.pods.pod import PodOrder
