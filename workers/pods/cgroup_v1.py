@@ -8,7 +8,15 @@ from pathlib import Path
 from ...models.errors import StartFailed
 from ...models.limits import Effective, Limits
 from ..meters.cgroup import Reading, count, quota_v1, read_v1
-from .group import CPU_PERIOD_US, SAMPLE_EVERY_S, Setting, cpu_quota_us, cpu_shares, differences
+from .group import (
+    CPU_PERIOD_US,
+    SAMPLE_EVERY_S,
+    Setting,
+    cpu_quota_us,
+    cpu_shares,
+    differences,
+    write,
+)
 from .killing import kill_all, remove_folder
 
 CONTROLLERS = ("memory", "cpu", "cpuacct", "pids", "freezer")
@@ -83,7 +91,7 @@ class CgroupV1:
             folder = self._folders.get(setting.controller)
             try:
                 if folder is not None:
-                    (folder / setting.file).write_text(setting.value)
+                    write(folder / setting.file, setting.value)
             except OSError as problem:
                 if setting.essential:
                     reason = f"the kernel refuses {setting.file} = {setting.value}: {problem}"
@@ -126,14 +134,14 @@ class CgroupV1:
         folder = self._folders.get("freezer")
         if folder is not None:
             with contextlib.suppress(OSError):
-                (folder / "freezer.state").write_text("FROZEN" if frozen else "THAWED")
+                write(folder / "freezer.state", "FROZEN" if frozen else "THAWED")
 
     def _subscribe(self) -> int:
         """Have the kernel signal an eventfd at each OOM (kernel docs, cgroup-v1/memory, 9)."""
         folder = self._folders["memory"]
         event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         with (folder / "memory.oom_control").open("rb") as control:
-            (folder / "cgroup.event_control").write_text(f"{event} {control.fileno()}")
+            write(folder / "cgroup.event_control", f"{event} {control.fileno()}")
         return event
 
 

@@ -15,6 +15,7 @@ from .group import (
     differences,
     shares_of,
     weight_of,
+    write,
 )
 from .killing import kill_all, remove_folder
 
@@ -87,7 +88,7 @@ class CgroupV2:
     def apply(self, limits: Limits) -> Effective:
         for setting in settings(limits):
             try:
-                (self._folder / setting.file).write_text(setting.value)
+                write(self._folder / setting.file, setting.value)
             except OSError as problem:
                 if setting.essential:
                     reason = f"the kernel refuses {setting.file} = {setting.value}: {problem}"
@@ -115,7 +116,7 @@ class CgroupV2:
         """As the group says; `cgroup.kill` (Linux 5.14) does it in one stroke."""
         seen = len(self.members())
         with contextlib.suppress(OSError):
-            (self._folder / "cgroup.kill").write_text("1")
+            write(self._folder / "cgroup.kill", "1")
         return max(seen, kill_all(self.members, self._freeze))
 
     def remove(self) -> None:
@@ -124,7 +125,7 @@ class CgroupV2:
 
     def _freeze(self, frozen: bool) -> None:
         with contextlib.suppress(OSError):
-            (self._folder / "cgroup.freeze").write_text("1" if frozen else "0")
+            write(self._folder / "cgroup.freeze", "1" if frozen else "0")
 
 
 def _text(folder: Path, name: str) -> str | None:

@@ -1,5 +1,6 @@
 """The processes of one pod under their limits, whatever holds them; and settings as values."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -76,6 +77,15 @@ class Group(Protocol):
     def remove(self) -> None:
         """Kill all members and leave nothing behind. Safe to call twice."""
         ...
+
+
+def write(file: Path, text: str) -> None:
+    """Write a kernel file; OSError where there is none, or the kernel refuses the text."""
+    handle = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(handle, text.encode())
+    finally:
+        os.close(handle)
 
 
 def cpu_quota_us(cores: float) -> int:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Collection
 from pathlib import Path
 
-from ...models.errors import ImageBuildFailed, Refused
+from ...models.errors import Refused
 from . import residue, template
 from .ground import Ground
 from .plain_files import REMEDY
@@ -61,10 +61,7 @@ class ProcessPods:
     def prepare(self, order: PodOrder) -> str:
         if reason := self.refuse(order):
             raise Refused(reason)
-        try:
-            return template.build(self.state, order.environment, order.environment_hash).id
-        except OSError as problem:
-            raise ImageBuildFailed(f"{order.environment}: {problem}") from problem
+        return template.build(self.state, order.environment, order.environment_hash).id
 
     def pod(self, order: PodOrder) -> ProcessPod:
         made_from = template.load(self.state, order.environment_hash)

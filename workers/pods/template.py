@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...models.errors import ImageBuildFailed, Refused
+from ...models.errors import ImageBuildFailed, PodLost, Refused
 from . import plain_files, private_tree, tree_copy, tree_steps
 from .plain_files import REMEDY, Copy, Recipe
 from .userland import PATH
@@ -59,13 +59,16 @@ def build(state: Path, environment: Path, environment_hash: str) -> Template:
 
     Raises:
         Refused: it is not plain files.
-        ImageBuildFailed: a COPY names what is not there.
+        ImageBuildFailed: a COPY names what is not there, or has no place to go to.
     """
     folder = state / "templates" / private_tree.slug(environment_hash)
     if not (folder / NOTE).exists():
         with _alone(folder.with_suffix(".lock")):
             if not (folder / NOTE).exists():
-                _lay_out(folder, environment)
+                try:
+                    _lay_out(folder, environment)
+                except (OSError, PodLost) as problem:
+                    raise ImageBuildFailed(f"{environment}: {problem}") from problem
     return load(state, environment_hash)
 
 

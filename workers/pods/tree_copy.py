@@ -22,8 +22,9 @@ from .tree_steps import (
 
 ENTRIES_LIMIT, DEPTH_LIMIT = 200_000, 100
 COPY_BYTES = 1 << 20
-# ELOOP: links in a circle, or one that appeared meanwhile; EACCES: shut by an ordinary user.
-NO_SUCH_PATH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES})
+# ELOOP: links in a circle, or one that appeared meanwhile; EINVAL: one that vanished meanwhile;
+# EACCES: shut by an ordinary user.
+NO_SUCH_PATH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL, errno.EACCES})
 
 
 def make_folder(root: Path, target: PurePosixPath, owner: Owner | None) -> None:

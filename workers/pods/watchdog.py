@@ -68,7 +68,7 @@ class Watchdog:
         return Reading(
             oom_kills=self._oom_kills,
             memory_peak_bytes=self._peak_bytes,
-            anon_bytes=total,
+            anon_bytes=self._peak_bytes,  # the command may end by our kill before this is seen
             pids=len(sizes),
         )
 
