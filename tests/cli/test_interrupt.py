@@ -97,10 +97,16 @@ def run(tmp_path: Path) -> Run:
     return Run(tmp_path)
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
+def until(
+    condition: Callable[[], bool], what: str, process: "subprocess.Popen[str] | None" = None
+) -> None:
+    """Wait for what other processes do, which send us no event."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline, f"waited in vain until {what}"
+        ended = process is not None and process.poll() is not None
+        if ended or time.monotonic() > deadline:
+            said = process.communicate()[0] if process is not None and ended else ""
+            pytest.fail(f"waited in vain until {what}; {said}")
         time.sleep(0.02)
 
 
@@ -110,7 +116,8 @@ def test_a_run_that_is_cut_off_again_and_again_ends_whole(seed: int, run: Run) -
     for blow in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
         process = run.start()
         enough = chance.randint(run.outcomes(), min(TRIALS - 2, run.outcomes() + 5))
-        until(lambda: run.outcomes() >= enough, f"{enough} trials have an outcome")  # noqa: B023
+        count = f"{enough} trials have an outcome"
+        until(lambda: run.outcomes() >= enough, count, process)  # noqa: B023
         # As at a terminal: Ctrl-C reaches the whole foreground group.
         (os.killpg if blow == signal.SIGINT else os.kill)(process.pid, blow)
         output, _ = process.communicate()
@@ -131,7 +138,7 @@ def test_a_run_that_is_cut_off_again_and_again_ends_whole(seed: int, run: Run) -
 
 def test_a_second_run_in_the_same_folder_is_refused(run: Run) -> None:
     first = run.start()
-    until(lambda: run.outcomes() > 0, "the first run works")
+    until(lambda: run.outcomes() > 0, "the first run works", first)
     second = run.start()
     output, _ = second.communicate()
     os.kill(first.pid, signal.SIGINT)
