@@ -15,7 +15,8 @@
 | `runs` | what the trials of a wave share |
 | `ceiling` | the ceiling to pin, and what every ceiling showed |
 | `gaps`, `ranking`, `tie_groups` | pairs of entries; entries, best first; ties |
-| `design`, `crosscheck` | aliasing, inflation, waves, detectable effect; the other methods |
+| `design` | aliasing, inflation, overlap, waves, detectable effect |
+| `crosscheck` | the other methods on the last band's lift, and on every band's under `bands` |
 | `refused` | part -> why the counts cannot give it; such a part is null |
 | `run` | only from a ledger: causes, kills, nodes, clocks, configuration, versions |
 
@@ -109,14 +110,34 @@ def _design(found: DesignReport | None) -> Json:
 
 
 def _crosscheck(found: Crosscheck | None) -> Json:
-    """As the dataclass, but an odds ratio is `or`, a word that Python keeps for itself."""
+    """The last band's answers under the names of the whole, every band's under `bands`.
+
+    `agree` is true where the methods agree in every band.
+    """
     if found is None:
         return None
-    whole = _object(found)
-    whole["cmh"] = {band: _with_or(row) for band, row in found.cmh.items()}
-    return whole
+    rows: list[dict[str, Json]] = [
+        {
+            "band": band,
+            "permutation_p": found.permutation_p[band],
+            "cmh": _with_or(found.cmh[band]),
+            "agree": found.agree[band],
+            "sentence": found.sentences[band],
+        }
+        for band in found.agree
+    ]
+    last = rows[-1]
+    return {
+        "vs": found.vs,
+        **{name: last[name] for name in ("band", "permutation_p", "cmh")},
+        "glmm": json_value(found.glmm),
+        "agree": all(found.agree.values()),
+        "bands": [*rows],
+        "refused": found.refused,
+    }
 
 
 def _with_or(row: Cmh) -> Json:
+    """As the dataclass, but an odds ratio is `or`, a word that Python keeps for itself."""
     plain = _object(row)
-    return plain | {"or": plain["odds_ratio"]}
+    return {("or" if name == "odds_ratio" else name): value for name, value in plain.items()}
