@@ -66,6 +66,8 @@ class AttemptMessage(_Message):
     """One attempt, self-contained: a node needs nothing else to run it.
 
     `fence` is the token of the lease under which it is sent: a message with an old one is refused.
+    `blobs` is where the task's folder lies packed, under its content hash, and where logs go;
+    "": `task.directory` is a folder of the node itself.
     """
 
     version: Literal[1] = 1
@@ -75,6 +77,7 @@ class AttemptMessage(_Message):
     key: TrialKey
     number: int = Field(ge=1)
     fence: int = 0
+    blobs: str = ""
     task: Task
     entry: Entry
     limits: Limits

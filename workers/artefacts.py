@@ -1,37 +1,68 @@
-"""Kept files of attempts: what agent and verifier printed, in a folder of this machine."""
+"""Kept files of attempts: what agent and verifier printed.
+
+On one machine they lie in a folder of the run, one sub-folder an attempt; in a fleet in the blob
+place, by content. Each is bounded: its end is kept, where faults are.
+"""
 
 import hashlib
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..models.blobs.place import Blobs, artefact_name
+from ..models.errors import BlobError
 from ..models.execution import ExecResult
 from ..models.message import Artefact
+
+LIMIT_BYTES = 8 * 1024 * 1024
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Artefacts:
-    """A folder that keeps one sub-folder an attempt. Sizes are bounded by the pods' output cap."""
+    """Where files of attempts are kept: a folder of this machine, or None for blobs alone."""
 
-    folder: Path
+    folder: Path | None = None
 
-    def keep(self, attempt: str, phases: Mapping[str, ExecResult]) -> tuple[Artefact, ...]:
-        """Write each phase's streams, empty ones left out."""
-        kept = []
-        for phase, result in phases.items():
-            for stream in ("stdout", "stderr"):
-                text = getattr(result, stream).tail
-                if text:
-                    kept.append(self._write(attempt, f"{phase}.{stream}", text))
-        return tuple(kept)
+    def keep(
+        self, attempt: str, phases: Mapping[str, ExecResult], blobs: Blobs | None = None
+    ) -> tuple[Artefact, ...]:
+        """Keep each phase's streams, empty ones left out.
 
-    def _write(self, attempt: str, name: str, text: str) -> Artefact:
-        content = text.encode("utf-8", "surrogateescape")
-        folder = self.folder / attempt
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-        return Artefact(
-            name=f"{attempt}/{name}",
-            sha256=hashlib.sha256(content).hexdigest(),
-            size_bytes=len(content),
-        )
+        What cannot be kept is left out and logged: the attempt's outcome stands without it.
+
+        Args:
+            blobs: where they go by content; None: into the folder, if there is one.
+        """
+        if blobs is None and self.folder is None:
+            return ()
+        return tuple(self._kept(attempt, phases, blobs))
+
+    def _kept(
+        self, attempt: str, phases: Mapping[str, ExecResult], blobs: Blobs | None
+    ) -> Iterator[Artefact]:
+        for name, content in _streams(phases):
+            sha256 = hashlib.sha256(content).hexdigest()
+            try:
+                if blobs is not None:
+                    blobs.put(artefact_name(sha256), content)
+                elif self.folder is not None:
+                    _write(self.folder / attempt, name, content)
+            except (BlobError, OSError) as error:
+                log.warning("%s of attempt %s could not be kept: %s", name, attempt, error)
+                continue
+            yield Artefact(name=f"{attempt}/{name}", sha256=sha256, size_bytes=len(content))
+
+
+def _streams(phases: Mapping[str, ExecResult]) -> Iterator[tuple[str, bytes]]:
+    for phase, result in phases.items():
+        for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
+            if stream.tail:
+                content = stream.tail.encode("utf-8", "surrogateescape")
+                yield f"{phase}.{name}", content[-LIMIT_BYTES:]
+
+
+def _write(folder: Path, name: str, content: bytes) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)

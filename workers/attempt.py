@@ -5,13 +5,14 @@ comes out.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..models.errors import DesignError, InfranoiseError, PodError
 from ..models.evidence import Fault
 from ..models.message import AttemptMessage, AttemptRecord
 from .artefacts import Artefacts
+from .bundles import Bundles
 from .harness.agent import Agent, Assignment, Tried, inside
 from .harness.choose import choose
 from .harness.verifier import verify
@@ -33,26 +34,43 @@ class Node:
     profile_hash: str
     slots: Slots
     environ: Mapping[str, str] = field(default_factory=dict)
-    artefacts: Artefacts | None = None
+    artefacts: Artefacts = field(default_factory=Artefacts)
+    bundles: Bundles | None = None
 
 
 def run_attempt(message: AttemptMessage, pods: Pods, node: Node) -> AttemptRecord:
     """Run one attempt to its end and return what it left. Raises nothing but by a bug of ours."""
+    return _told(message, node, lambda story: _live(message, pods, node, story))
+
+
+def refused_attempt(message: AttemptMessage, refusal: PodError, node: Node) -> AttemptRecord:
+    """The record of an attempt for which this node has no pods."""
+
+    def refuse(_: Story) -> None:
+        raise refusal
+
+    return _told(message, node, refuse)
+
+
+def _told(message: AttemptMessage, node: Node, live: Callable[[Story], None]) -> AttemptRecord:
     received_at, cpu_s, load_start = time.time(), time.thread_time(), read_load()
     story = Story()
     with node.slots.taken(message.attempt_id) as neighbours:
         try:
-            _live(message, pods, node, story)
+            live(story)
         except PodError as error:
             story.fault = Fault(cause=error.cause, message=str(error), facts=error.facts)
         except DesignError as error:
             story.fault = Fault(cause="start_failed", message=str(error))
         except Exception as error:  # the boundary: a bug of ours is evidence, never a lost trial
             story.harness_fault = _words(error)
+        withdrawn = node.slots.withdrawn(message.attempt_id)
+        if withdrawn and not story.ended:
+            story.fault = withdrawn
     around = Surroundings(
         node.id,
         node.profile_hash,
-        pods.name,
+        message.runtime,
         node.slots.size,
         neighbours,
         received_at,
@@ -60,14 +78,15 @@ def run_attempt(message: AttemptMessage, pods: Pods, node: Node) -> AttemptRecor
         load_end=read_load(),
         overhead_cpu_s=time.thread_time() - cpu_s,
     )
-    kept = node.artefacts.keep(message.attempt_id, story.logs) if node.artefacts else ()
+    blobs = node.bundles.place(message.blobs) if node.bundles else None
+    kept = node.artefacts.keep(message.attempt_id, story.logs, blobs)
     return told(message, story, around, kept)
 
 
 def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None:
-    assignment = Assignment(
-        message.task, message.entry, message.key.sample, message.seed, node.environ
-    )
+    with story.clock("prepare_s"):
+        task = node.bundles.at_hand(message.task, message.blobs) if node.bundles else message.task
+    assignment = Assignment(task, message.entry, message.key.sample, message.seed, node.environ)
     agent = choose(message.entry)
     order = order_of(message, assignment)
     refusal = pods.refuse(order)
@@ -78,10 +97,13 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
         story.image_id = pods.prepare(order)
     pod = pods.pod(order)
     node.slots.hold(message.attempt_id, pod)
+    if node.slots.withdrawn(message.attempt_id):
+        return
     try:
         with story.clock("start_s"):
             story.effective = pod.start()
         _phases(message, pod, agent, assignment, story)
+        story.ended = node.slots.withdrawn(message.attempt_id) is None
     finally:
         with story.clock("stop_s"):
             _remove(pod, story)
@@ -155,7 +177,7 @@ def order_of(message: AttemptMessage, assignment: Assignment) -> PodOrder:
     Raises:
         StartFailed: a `${VAR}` of the task's environment has no value on this node.
     """
-    task = message.task
+    task = assignment.task
     return PodOrder(
         attempt_id=message.attempt_id,
         experiment=message.experiment,

@@ -18,6 +18,7 @@ from ..models.lease.capacity import Capacity
 
 BEAT_S = 2.0
 TTL_MS = 6_000  # three heartbeats
+ASK_AGAIN_S = 1.0
 log = logging.getLogger(__name__)
 
 
@@ -39,7 +40,8 @@ class Membership:
     incarnation: str = field(default_factory=lambda: uuid.uuid4().hex)
     _held: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _leaving: threading.Event = field(default_factory=threading.Event)
+    _state: str = "up"
+    _left: threading.Event = field(default_factory=threading.Event)
 
     def join(self) -> None:
         """Say hello and begin to beat.
@@ -51,14 +53,23 @@ class Membership:
         threading.Thread(target=self._beat_on, daemon=True, name="heartbeat").start()
 
     def leave(self) -> None:
-        """Stop beating; what is held runs out."""
-        self._leaving.set()
+        """Ask for nothing more; what is held stays alive.
+
+        Raises:
+            redis.RedisError: the server does not answer. It is not asked for more all the same.
+        """
+        self._state = "leaving"
+        self._run(scripts.LEAVE, self.node, self.incarnation)
+
+    def left(self) -> None:
+        """Stop beating; what is still held runs out."""
+        self._left.set()
 
     def say_hello(self) -> None:
         """Tell what this node is and can hold. A lease of an earlier incarnation ends by it."""
         words = (
             *(self.node, self.incarnation, self.capacity.cpu_m, self.capacity.memory_bytes),
-            *(self.capacity.slots, "up", json.dumps(self.hello)),
+            *(self.capacity.slots, self._state, json.dumps(self.hello)),
         )
         self._run(scripts.HELLO, *words)
 
@@ -71,10 +82,30 @@ class Membership:
         return True
 
     def finish(self, attempt: str, record: str) -> bool:
-        """Send a record home and end its lease; False if the lease was no longer this node's."""
+        """Send a record home and end its lease; False if the lease was no longer this node's.
+
+        Asks again until the server answers: meanwhile the lease is kept, if it can be.
+
+        Raises:
+            redis.RedisError: the worker left before the server answered.
+        """
         with self._lock:
-            fence = self._held.pop(attempt, 0)
-        return bool(self._run(scripts.FINISH, attempt, fence, record))
+            fence = self._held.get(attempt, 0)
+        while True:
+            try:
+                ours = bool(self._run(scripts.FINISH, attempt, fence, record))
+            except redis.RedisError as error:
+                log.warning("the record of %s waits: %s", attempt, error)
+                if self._left.wait(ASK_AGAIN_S):
+                    raise
+                continue
+            self.let_go(attempt)
+            return ours
+
+    def let_go(self, attempt: str) -> None:
+        """Keep an attempt's lease alive no longer."""
+        with self._lock:
+            self._held.pop(attempt, None)
 
     def beat(self) -> None:
         """Renew every lease that is held; stop what is ours no longer."""
@@ -88,7 +119,7 @@ class Membership:
             self.say_hello()
 
     def _beat_on(self) -> None:
-        while not self._leaving.wait(BEAT_S):
+        while not self._left.wait(BEAT_S):
             try:
                 self.beat()
             except redis.RedisError as error:

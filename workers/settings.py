@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,13 +12,18 @@ from ..models.errors import DesignError
 from ..models.size import mebibytes
 from ..models.spec import MIB
 
+GRACE_S = 300.0
+NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
     """A worker's settings.
 
     `slots` is how many attempts it may run at once; home never sends more. `state` holds private
-    folders of pods and records of what to reap.
+    folders of pods and records of what to reap. `blobs` is where this node finds blobs, should that
+    be another place than home says. `runtimes` are the kinds of pods that it offers; empty: what
+    there is. A worker that is told to leave lets attempts end within `grace_s`.
     """
 
     broker: str
@@ -29,21 +35,31 @@ class WorkerSettings:
     tethered: bool
     cpus: float | None = None
     memory_bytes: int | None = None
+    blobs: str = ""
+    runtimes: tuple[str, ...] = ()
+    grace_s: float = GRACE_S
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
     """Settings from `INFRANOISE_*` variables.
 
     Raises:
-        DesignError: a variable that should hold an amount does not.
+        DesignError: a variable that should hold an amount does not, or the node's id is no name.
     """
     slots = environ.get("INFRANOISE_SLOTS", str(os.cpu_count() or 1))
     if not slots.isdecimal() or int(slots) < 1:
         raise DesignError(f"INFRANOISE_SLOTS={slots!r}: give a whole number of at least 1")
+    node = environ.get("INFRANOISE_NODE") or platform.node() or "node"
+    if not NAME.fullmatch(node):
+        raise DesignError(
+            f"INFRANOISE_NODE={node!r}: a node's id is made of letters, digits, '.', '_' and '-', "
+            "64 at most, and begins with a letter or a digit"
+        )
     artefacts = environ.get("INFRANOISE_ARTEFACTS")
+    grace_s = _amount(environ, "INFRANOISE_GRACE", float)
     return WorkerSettings(
         broker=environ.get("INFRANOISE_BROKER_URL", "redis://127.0.0.1:6379/0"),
-        node=environ.get("INFRANOISE_NODE") or platform.node() or "node",
+        node=node,
         slots=int(slots),
         state=Path(environ.get("INFRANOISE_STATE") or default_state(environ)),
         artefacts=Path(artefacts) if artefacts else None,
@@ -51,6 +67,9 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         tethered=environ.get("INFRANOISE_TETHERED") == "1",
         cpus=_amount(environ, "INFRANOISE_CPUS", float),
         memory_bytes=_amount(environ, "INFRANOISE_MEMORY", _bytes),
+        blobs=environ.get("INFRANOISE_BLOBS", ""),
+        runtimes=tuple(environ.get("INFRANOISE_RUNTIMES", "").replace(",", " ").split()),
+        grace_s=GRACE_S if grace_s is None else grace_s,
     )
 
 

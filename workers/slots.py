@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ..models.evidence import Fault
 from .pods.pod import Pod
 
 
@@ -23,8 +24,11 @@ class Slots:
     def __init__(self, size: int) -> None:
         self.size = size
         self._lock = threading.Lock()
+        self._fewer = threading.Condition(self._lock)
         self._running: dict[str, Neighbours] = {}
         self._pods: dict[str, Pod] = {}
+        self._withdrawn: dict[str, Fault] = {}
+        self._stopping: set[str] = set()
 
     @contextmanager
     def taken(self, attempt: str) -> Iterator[Neighbours]:
@@ -40,19 +44,47 @@ class Slots:
             with self._lock:
                 del self._running[attempt]
                 self._pods.pop(attempt, None)
+                self._withdrawn.pop(attempt, None)
+                self._stopping.discard(attempt)
                 mine.end = len(self._running)
+                self._fewer.notify_all()
 
     def hold(self, attempt: str, pod: Pod) -> None:
-        """Remember the pod of an attempt under way, for a worker that must leave at once."""
+        """Remember the pod of an attempt under way, so that others can stop it."""
         with self._lock:
             self._pods[attempt] = pod
 
-    def pod(self, attempt: str) -> Pod | None:
-        """The pod of an attempt under way, if it has one yet."""
+    def withdraw(self, attempt: str, why: Fault) -> Pod | None:
+        """Withdraw an attempt under way: unless all of it is over, `why` is what ended it.
+
+        Returns: its pod, for the caller to stop; None where it has none yet, where another caller
+            stops it already, or where the attempt is not under way.
+        """
         with self._lock:
-            return self._pods.get(attempt)
+            if attempt not in self._running:
+                return None
+            self._withdrawn.setdefault(attempt, why)
+            if attempt in self._stopping or attempt not in self._pods:
+                return None
+            self._stopping.add(attempt)
+            return self._pods[attempt]
+
+    def still_runs(self, attempt: str) -> None:
+        """Say that a withdrawn attempt's pod could not be stopped: the next caller gets it."""
+        with self._lock:
+            self._stopping.discard(attempt)
+
+    def withdrawn(self, attempt: str) -> Fault | None:
+        """Why an attempt under way was withdrawn, if it was."""
+        with self._lock:
+            return self._withdrawn.get(attempt)
 
     def running(self) -> tuple[str, ...]:
         """Ids of the attempts under way."""
         with self._lock:
             return tuple(self._running)
+
+    def empty(self, *, within_s: float) -> bool:
+        """Whether no attempt is under way any more; waits at most so long for that."""
+        with self._fewer:
+            return self._fewer.wait_for(lambda: not self._running, within_s)

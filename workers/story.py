@@ -16,7 +16,10 @@ from .pods.pod import Pod
 
 @dataclass(slots=True)
 class Story:
-    """Grows while an attempt lives; becomes its record at the end."""
+    """Grows while an attempt lives; becomes its record at the end.
+
+    `ended`: every phase came to its end before anyone withdrew the attempt.
+    """
 
     phases: list[Phase] = field(default_factory=list)
     fault: Fault | None = None
@@ -31,15 +34,16 @@ class Story:
     logs: dict[str, ExecResult] = field(default_factory=dict)
     image_id: str = ""
     deadline_exceeded: bool = False
+    ended: bool = False
 
     @contextmanager
     def clock(self, name: str) -> Iterator[None]:
-        """Put the seconds inside on one of the attempt's clocks."""
+        """Add the seconds inside to one of the attempt's clocks."""
         since = time.monotonic()
         try:
             yield
         finally:
-            self.clocks[name] = time.monotonic() - since
+            self.clocks[name] = self.clocks.get(name, 0.0) + time.monotonic() - since
 
     @contextmanager
     def phase(self, pod: Pod, name: PhaseName, *, keep: bool = False) -> Iterator["Ended"]:

@@ -1,7 +1,9 @@
 """The one Celery task of a node: take an attempt's message, run it, send its record home."""
 
+import contextlib
 import logging
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -9,20 +11,28 @@ from functools import cache
 from typing import Any
 
 import redis
-from celery.signals import worker_ready
+from celery.signals import worker_ready, worker_shutting_down
 
 from .. import __version__
 from ..models.errors import PodError, WireError
-from ..models.message import RUN_ATTEMPT, AttemptMessage
+from ..models.evidence import Fault
+from ..models.message import RUN_ATTEMPT, AttemptMessage, AttemptRecord
 from .app import app, settings
 from .artefacts import Artefacts
-from .attempt import Node, run_attempt
+from .attempt import Node, refused_attempt, run_attempt
+from .bundles import Bundles
 from .capacity import capacity_here
 from .lease import Membership
+from .leaving import Leaving, withdraw
 from .node import node_profile
+from .offers import offers
 from .runtimes import Runtimes
 from .slots import Slots
 
+LOST = (
+    "the attempt was not this node's any more: it was cut off or frozen, the queue server lost the "
+    "lease, or the experiment was cancelled"
+)
 log = logging.getLogger(__name__)
 
 
@@ -45,7 +55,8 @@ def this_node() -> Node:
         profile_hash=node_profile().profile_hash,
         slots=Slots(settings.slots),
         environ=dict(os.environ),
-        artefacts=Artefacts(settings.artefacts) if settings.artefacts else None,
+        artefacts=Artefacts(settings.artefacts),
+        bundles=Bundles(settings.state / "tasks", settings.blobs),
     )
 
 
@@ -61,20 +72,19 @@ def membership() -> Membership:
     client = redis.Redis.from_url(
         settings.broker, socket_timeout=15, health_check_interval=10, decode_responses=True
     )
-    hello = {"profile": node_profile().model_dump_json(), "version": __version__}
-    return Membership(client, settings.node, capacity_here(settings), stop_pod, hello)
+    hello: dict[str, object] = {
+        "profile": node_profile().model_dump_json(),
+        "version": __version__,
+        "host": socket.gethostname(),
+    }
+    if not settings.tethered:  # the run that holds the tether has chosen its runtime itself
+        hello["runtimes"] = offers(runtimes(), settings.runtimes)
+    return Membership(client, settings.node, capacity_here(settings), stop_lost, hello)
 
 
-def stop_pod(attempt: str) -> None:
+def stop_lost(attempt: str) -> None:
     """Stop an attempt that this node may not run any longer; its record still goes home."""
-    pod = this_node().slots.pod(attempt)
-    if pod is None:
-        return
-    log.warning("attempt %s is not this node's any more: its pod is stopped", attempt)
-    try:
-        pod.stop()
-    except PodError as error:
-        log.warning("the pod of %s is left to the next sweep: %s", attempt, error)
+    withdraw(this_node().slots, attempt, Fault(cause="node_lost", message=LOST))
 
 
 @worker_ready.connect
@@ -84,15 +94,30 @@ def _join(**_: Any) -> None:
         threading.Thread(target=leave_with_parent, daemon=True, name="tether").start()
 
 
+@worker_shutting_down.connect
+def _leave(**_: Any) -> None:
+    # This is a signal handler, and whoever it interrupts may hold our locks.
+    threading.Thread(target=leave_in_peace, daemon=True, name="leaving").start()
+
+
+def leave_in_peace() -> None:
+    """Take nothing more, let what runs end within the grace, stop the rest."""
+    Leaving(membership(), this_node().slots, settings.grace_s).leave()
+
+
 def leave_with_parent() -> None:
     """Wait until standard input ends, then remove every pod and exit at once.
 
     The parent holds the other end: it closes it to stop us, and when it dies it closes as well.
     """
     sys.stdin.buffer.read()
-    membership().leave()
-    for attempt in this_node().slots.running():
-        stop_pod(attempt)
+    membership().left()
+    slots = this_node().slots
+    why = Fault(cause="node_lost", message="the run that this worker belonged to has ended")
+    for pod in [slots.withdraw(attempt, why) for attempt in slots.running()]:
+        if pod is not None:
+            with contextlib.suppress(PodError):  # left to the next run's sweep
+                pod.stop()
     os._exit(0)
 
 
@@ -107,5 +132,16 @@ def attempt(message: str, **shown: Any) -> None:
     if not membership().start(order.attempt_id, order.fence):
         log.warning("attempt %s: a late or doubled message, nothing was started", order.attempt_id)
         return
-    record = run_attempt(order, runtimes().named(order.runtime), this_node())
-    membership().finish(order.attempt_id, record.encode())
+    try:
+        membership().finish(order.attempt_id, run(order).encode())
+    finally:  # a bug of ours must not keep a lease alive for ever
+        membership().let_go(order.attempt_id)
+
+
+def run(order: AttemptMessage) -> AttemptRecord:
+    """Run an attempt on the pods that it asks for."""
+    try:
+        pods = runtimes().named(order.runtime)
+    except PodError as refusal:
+        return refused_attempt(order, refusal, this_node())
+    return run_attempt(order, pods, this_node())

@@ -23,26 +23,44 @@ local function release(attempt)
   end
   redis.call('DEL', lease)
   redis.call('ZREM', P .. 'expiry', attempt)
+  redis.call('SREM', P .. 'cancel', attempt)
   return got[1]
 end
 """
 
 # ARGV: node, incarnation, cpu, memory, slots, state, hello. A new incarnation lets go of what the
-# old one held: those leases end now, so that the reaper finds them.
+# old one held: those leases end now, so that the reaper finds them. What this one holds still takes
+# its capacity. A node that was set to drain stays so; else its state is what it says.
 HELLO = (
     NOW
     + """
 local node, key = ARGV[1], P .. 'node:' .. ARGV[1]
+local cpu, memory, slots = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 for _, attempt in ipairs(redis.call('SMEMBERS', P .. 'held:' .. node)) do
-  if redis.call('HGET', P .. 'lease:' .. attempt, 'incarnation') ~= ARGV[2] then
+  local got = redis.call('HMGET', P .. 'lease:' .. attempt, 'incarnation', 'cpu', 'memory')
+  if got[1] == ARGV[2] then
+    cpu, memory, slots = cpu - got[2], memory - got[3], slots - 1
+  else
     redis.call('ZADD', P .. 'expiry', 0, attempt)
   end
 end
-local state = redis.call('HGET', key, 'state') or ARGV[6]
+local state = redis.call('HGET', key, 'state') == 'drain' and 'drain' or ARGV[6]
 redis.call('HSET', key, 'incarnation', ARGV[2], 'state', state,
   'cpu', ARGV[3], 'memory', ARGV[4], 'slots', ARGV[5],
-  'free_cpu', ARGV[3], 'free_memory', ARGV[4], 'free_slots', ARGV[5], 'hello', ARGV[7])
+  'free_cpu', cpu, 'free_memory', memory, 'free_slots', slots, 'hello', ARGV[7])
 redis.call('ZADD', P .. 'beats', now(), node)
+return 1
+"""
+)
+
+# ARGV: node, incarnation. The worker is going: nothing more is granted to it.
+LEAVE = (
+    NOW
+    + """
+local key = P .. 'node:' .. ARGV[1]
+local got = redis.call('HMGET', key, 'incarnation', 'state')
+if got[1] ~= ARGV[2] or got[2] ~= 'up' then return 0 end
+redis.call('HSET', key, 'state', 'leaving')
 return 1
 """
 )

@@ -1,0 +1,29 @@
+"""What kinds of pods a node offers to its fleet."""
+
+import logging
+from collections.abc import Collection
+
+from ..models.errors import PodError
+from .runtimes import NAMES, Runtimes
+
+log = logging.getLogger(__name__)
+
+
+def offers(runtimes: Runtimes, wanted: Collection[str] = ()) -> dict[str, str]:
+    """Every kind of pod by name: "" where this node offers it, else why not.
+
+    Args:
+        wanted: the kinds that whoever started the worker wants offered; empty: all there are.
+    """
+    return {name: _why_not(runtimes, name, wanted) for name in NAMES}
+
+
+def _why_not(runtimes: Runtimes, name: str, wanted: Collection[str]) -> str:
+    if wanted and name not in wanted:
+        return f"not offered here (INFRANOISE_RUNTIMES={','.join(wanted)})"
+    try:
+        runtimes.named(name).facts()
+    except PodError as error:
+        log.info("no %s pods on this node: %s", name, error)
+        return str(error)
+    return ""
