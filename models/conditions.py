@@ -54,7 +54,8 @@ class Usage(Value):
 class Clocks(Value):
     """Separate clocks. Times are Unix seconds, durations seconds; a time limit binds `agent_s`.
 
-    `api_wait_s` is the part of `agent_s` that the agent waited for its model. None: not told.
+    `api_wait_s` is the part of `agent_s` that the agent waited for its model, `working_s` the part
+    that it did not wait for rate limits and shared resources. None: not told.
     """
 
     queued_at: float | None = None
@@ -65,6 +66,7 @@ class Clocks(Value):
     setup_s: float | None = 0.0
     agent_s: float | None = 0.0
     api_wait_s: float | None = None
+    working_s: float | None = None
     verifier_s: float | None = 0.0
     stop_s: float | None = 0.0
     ended_at: float | None

@@ -1,0 +1,52 @@
+"""Fields of JSON that others wrote: there and of the right kind, or a fault that says where."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..models.errors import SourceFault
+from .bounded import kind
+
+
+def part(path: Path, place: str, value: object) -> Mapping[str, Any]:
+    """An object; an empty one where there is none.
+
+    Raises:
+        SourceFault: something else stands there.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise SourceFault(path, place, f"an object belongs here, not a {kind(value)}")
+    return value
+
+
+def items(path: Path, place: str, value: object) -> list[Any]:
+    """A list; an empty one where there is none.
+
+    Raises:
+        SourceFault: something else stands there.
+    """
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise SourceFault(path, place, f"a list belongs here, not a {kind(value)}")
+    return value
+
+
+def word(value: object) -> str:
+    """A text as it stands; "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: object) -> float | None:
+    """A finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < float("inf") else None
+
+
+def count(value: object) -> int | None:
+    """A whole number of 0 or more; None for anything else."""
+    found = number(value)
+    return int(found) if found is not None and found >= 0 and found == int(found) else None

@@ -1,0 +1,51 @@
+"""Names from outside as labels of ours: of tasks, entries, runs and bands."""
+
+import re
+from pathlib import Path
+
+from ..models.errors import SourceFault
+
+LONGEST = 300
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+UNFIT_IN_BAND = re.compile(r"[^\w.+-]+")
+LONGEST_BAND = 40
+SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+"""Names of settings whose values are nobody's business."""
+
+
+def label(path: Path, place: str, value: object) -> str:
+    """A name as a label.
+
+    Raises:
+        SourceFault: it is no text or number, empty, too long, holds control characters, or climbs
+            out of its folder with `..`.
+
+    >>> label(Path("r.json"), "task_id", "hello-world")
+    'hello-world'
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise SourceFault(path, place, f"a name belongs here, not {value!r:.60}")
+    text = str(value).strip()
+    if not text or len(text) > LONGEST:
+        raise SourceFault(path, place, f"a name of 1 to {LONGEST} characters belongs here")
+    if CONTROL.search(text):
+        raise SourceFault(path, place, f"the name {text!r:.80} holds control characters")
+    if ".." in text.replace("\\", "/").split("/"):
+        raise SourceFault(path, place, f"the name {text!r:.80} climbs out of its folder with '..'")
+    return text
+
+
+def band_label(text: str) -> str:
+    """A text as the name of a band: unfit characters become dashes.
+
+    >>> band_label("docker, memory 4096 MB")
+    'docker-memory-4096-MB'
+    """
+    name = UNFIT_IN_BAND.sub("-", text).strip("-+.")[:LONGEST_BAND].rstrip("-+.")
+    return name or "unrecorded"
+
+
+def short(text: object, most: int = 300) -> str:
+    """A message of others, on one line and of bounded length."""
+    line = CONTROL.sub(" ", str(text)[: 4 * most]).strip()
+    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,0 +1,88 @@
+"""What Terminal-Bench says of its own runs, beside what was read; and what it does not record."""
+
+from dataclasses import dataclass
+
+from ..models.source import Total
+from .bounded import Object
+from .fields import count, number
+from .reading import Account
+from .tb_run import Run
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over trials: `missing` have no outcome, `silent` failed without a word, `late` passed
+    after an agent timeout, `copies` were met again."""
+
+    trials: int = 0
+    resolved: int = 0
+    missing: int = 0
+    silent: int = 0
+    late: int = 0
+    copies: int = 0
+    undated: int = 0
+    undeclared: int = 0
+
+    def add(self, raw: Object, run: Run) -> None:
+        """Count one trial."""
+        resolved, mode = raw.get("is_resolved"), raw.get("failure_mode")
+        self.trials += 1
+        self.resolved += resolved is True
+        self.missing += resolved is None
+        self.silent += resolved is False and mode == "unset"
+        self.late += resolved is True and mode == "agent_timeout"
+        self.undated += not raw.get("trial_started_at")
+        self.undeclared += run.n_concurrent is None
+
+    def __iadd__(self, other: "Tally") -> "Tally":
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
+
+def totals(run: Run, raw: Object, tally: Tally) -> list[Total]:
+    """The run's own totals beside ours; of a run met before there is nothing to compare."""
+    if not tally.trials:
+        return []
+    where = f"{run.entry.name}, {run.name}"
+    theirs = count(raw.get("n_resolved"))
+    unresolved = count(raw.get("n_unresolved"))
+    ours = tally.trials - tally.resolved
+    note = f"{tally.missing} of them have no outcome" if tally.missing else ""
+    return [
+        Total(what=f"{where}: trials planned", theirs=run.planned, ours=tally.trials),
+        Total(what=f"{where}: resolved", theirs=theirs, ours=tally.resolved),
+        Total(what=f"{where}: unresolved", theirs=unresolved, ours=ours, note=note),
+        Total(
+            what=f"{where}: accuracy",
+            theirs=number(raw.get("accuracy")),
+            ours=tally.resolved / tally.trials,
+        ),
+    ]
+
+
+def lacking(account: Account, seen: Tally) -> None:
+    """Note what these results cannot tell."""
+    account.lacks(
+        "missing outcomes",
+        "these trials ended without a verdict; the leaderboard counts them as failures, here they "
+        "are infrastructure errors, scored three ways",
+        seen.missing,
+    )
+    account.lacks(
+        "OOM kills",
+        "no kill counter is recorded: any of these trials, which failed without a failure mode, "
+        "may have been killed for memory",
+        seen.silent,
+    )
+    account.lacks(
+        "work after the agent's time was up",
+        "these trials were resolved although the agent had timed out; its processes may have "
+        "worked on while the tests ran",
+        seen.late,
+    )
+    account.lacks("dates and clocks", "results of an old version carry no times", seen.undated)
+    account.lacks("concurrency", "their runs left no metadata", seen.undeclared)
+    account.lacks("floors, ceilings, enforcement, swap", "no limit is recorded")
+    account.lacks("node, load, memory, CPU time, traffic", "nothing of the machine is recorded")
+    account.lacks("task versions", "tasks are named, their contents are not")
