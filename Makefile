@@ -2,22 +2,27 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.ready
-RUN_TESTS := $(BIN)/python -m pytest
+HOME_READY := $(VENV)/.home-ready
+DEV_READY := $(VENV)/.dev-ready
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup demo test check fix types bench validity lock
+.PHONY: setup demo test check fix types bench validity chaos lock
 
-setup: $(STAMP)
+setup: $(DEV_READY)
 
-$(STAMP): pyproject.toml requirements/dev.txt
+$(HOME_READY): pyproject.toml requirements/build.txt requirements/home.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12))' || \
-	  { echo "infranoise needs Python 3.12 or newer; name one: make PYTHON=python3.12 setup"; exit 1; }
+	  { echo "infranoise needs Python 3.12 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(INSTALL) --require-hashes --requirement requirements/build.txt --requirement requirements/home.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: setup
+$(DEV_READY): $(HOME_READY) requirements/dev.txt
+	$(INSTALL) --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+demo: $(HOME_READY)
 	$(BIN)/infranoise demo
 
 test: setup
@@ -40,13 +45,14 @@ bench: setup
 	$(BIN)/python benchmarks/run_all.py
 
 validity: setup
-	$(BIN)/python benchmarks/validity.py
+	$(BIN)/python benchmarks/validity.py --out validity.json
 
 # Pin every dependency by hash. No index address is written into the files.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
 
 lock: setup
+	echo 'setuptools>=77' | $(subst pyproject.toml,-,$(COMPILE)) --output-file requirements/build.txt
 	$(COMPILE) --extra home --extra kubernetes --group dev --output-file requirements/dev.txt
 	$(COMPILE) --extra home --output-file requirements/home.txt
 	$(COMPILE) --output-file requirements/node.txt
