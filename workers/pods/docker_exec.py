@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import docker
-from docker.errors import DockerException
+from docker.errors import DockerException, NotFound
 
 from ...models.execution import ExecResult
 from .docker_frames import Frames
@@ -28,7 +28,7 @@ from .tail import Tail
 RECEIVE_BYTES = 256 * 1024
 DRAIN_S = 0.5  # what a command wrote before it ended arrives within this
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.1, 1.0
-ANSWERS = 100  # times that the engine is asked for an exit code, over about ten seconds
+ANSWERS = 100  # times that the engine is asked for an end, over about ten seconds
 NOT_FOUND = 127  # what a shell says; the engine says 126
 MISSING = re.compile(r'exec: ".*(not found|no such file)')
 
@@ -132,7 +132,7 @@ class Execution:
         while True:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                self._kill()
+                self._cut_off()
                 return False
             alarms = [t for t in (deadline, watch_at, look_at) if t is not None]
             ready = self._poll.poll(max(0.0, min(alarms) - now) * 1000)
@@ -148,6 +148,22 @@ class Execution:
                 if not self._ask():
                     return True
                 look_at = None if self._pidfd else now + _pause(now - started)
+
+    def _cut_off(self) -> None:
+        """Kill until the engine says that the command is over: it may be starting still when its
+        time is up, and would join the pod behind the first blow.
+
+        Raises:
+            DockerException: it outlives them all.
+        """
+        for attempt in range(ANSWERS):
+            self._kill()
+            with contextlib.suppress(NotFound):  # it fell with its container
+                if self._ask():
+                    time.sleep(_patience(attempt))
+                    continue
+            return
+        raise DockerException("the command outlives being killed")
 
     def _serve(self, ready: list[tuple[int, int]]) -> bool:
         """Attend to the descriptors that are ready; True if the command has ended."""
@@ -219,7 +235,7 @@ class Execution:
             if not self._state["Running"] and self._state["ExitCode"] is not None:
                 return
             if attempt:
-                time.sleep(min(0.001 * 2**attempt, 0.1))
+                time.sleep(_patience(attempt))
             self._ask()
         raise DockerException("the command has ended, but the engine does not say how")
 
@@ -234,6 +250,10 @@ class Execution:
         return ExecResult(
             exit_code=code, timed_out=not in_time, wall_s=wall_s, stdout=out, stderr=err
         )
+
+
+def _patience(attempt: int) -> float:
+    return min(0.001 * 2.0**attempt, 0.1)
 
 
 def _pause(elapsed_s: float) -> float:

@@ -202,6 +202,16 @@ def test_a_command_that_closes_its_output_is_waited_for(pod_of: PodOf, docker_or
     assert result.exit_code == 5
 
 
+def test_a_command_that_is_only_starting_at_its_timeout_does_not_start_behind_it(
+    pod_of: PodOf, docker_order: Order
+) -> None:
+    everything = ["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"]
+    with pod_of(docker_order()) as pod:
+        for timeout_s in (0.0, 0.01, 0.02, 0.03, 0.04, 0.05):
+            assert pod.exec(["sleep", "86421"], timeout_s=timeout_s).timed_out
+            assert "86421" not in pod.exec(everything).stdout.tail
+
+
 def test_a_command_that_kills_all_it_sees_does_not_take_the_pod_with_it(
     pod_of: PodOf, docker_order: Order
 ) -> None:
