@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -185,5 +186,17 @@ def _finish(
     write_report(engine, experiment.name, folder, console, as_json=as_json)
     if code == 0 and all(cell.n == cell.infra_errors for cell in counts):
         console.print("every trial ended in an infra error: this run says nothing about scores")
+        for reason, count in _reasons(engine, experiment.name):
+            console.print(f"  {count} x {reason}", style="red", markup=False, highlight=False)
         return ALL_INFRA
     return code
+
+
+def _reasons(engine: Engine, name: str) -> list[tuple[str, int]]:
+    """The commonest reasons of infra errors, in words."""
+    told = Counter(
+        f"{line.cause}: {line.detail or line.rule}"
+        for line in reading.attempts(engine, name)
+        if line.verdict == "infra_error"
+    )
+    return told.most_common(3)
