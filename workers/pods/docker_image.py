@@ -1,6 +1,7 @@
 """Images: built once per content, or pulled once per name."""
 
 import fcntl
+import os
 import re
 import tempfile
 import threading
@@ -62,7 +63,7 @@ class Images:
     """What pods are made from, on one engine.
 
     Args:
-        locks: a folder for lock files, shared by the workers of this machine.
+        locks: a folder for lock files, shared by this user's workers on this machine.
         build_network: the engine's network for build steps (`host`, say); None is its default.
         build_args: build arguments for every build.
     """
@@ -75,7 +76,7 @@ class Images:
         build_args: Mapping[str, str] | None = None,
     ) -> None:
         self._engine = engine
-        self._locks = locks or Path(tempfile.gettempdir()) / "infranoise-locks"
+        self._locks = locks or Path(tempfile.gettempdir()) / f"infranoise-locks-{os.getuid()}"
         self._network, self._args = build_network, dict(build_args or {})
         self._ids: dict[str, str] = {}
 
@@ -113,7 +114,7 @@ class Images:
     @contextmanager
     def _lock(self, name: str) -> Iterator[None]:
         """One piece of work per image, among threads and among the workers of this machine."""
-        self._locks.mkdir(mode=0o777, parents=True, exist_ok=True)
+        self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._locks / re.sub(r"[^\w.-]", "_", name)).open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
