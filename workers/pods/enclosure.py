@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from io import FileIO
 from pathlib import Path
 
 from ...models.errors import StartFailed
@@ -89,7 +90,9 @@ class Enclosure:
         if user is not None:
             drop += (f"--reuid={user[0]}", f"--regid={user[1]}", "--clear-groups")
         go = ("sh", "-c", 'cd "$0" && exec "$@"', cwd) if cwd else ()
-        return ("nsenter", "-t", str(self.pid), *spaces, "--wd", "--", "setpriv", *drop, *go)
+        begin = ("nsenter", "-t", str(self.pid), *spaces, "--wd", "--")
+        # A session of its own inside: `kill 0` must not reach the nsenter that waits outside.
+        return (*begin, "setpriv", *drop, "--", "setsid", "--", *go)
 
     def alive(self) -> bool:
         """Whether PID 1 still runs."""
@@ -141,10 +144,15 @@ class Launcher:
             StartFailed: the kernel would not, with its reason, or not in time.
         """
         ours, theirs = socket.socketpair()
-        with theirs:
-            self._send(json.dumps(request).encode(), theirs)
+        told, telling = os.pipe()
         try:
-            pid = _await_ready(ours, time.monotonic() + timeout_s)
+            self._send(json.dumps(request).encode(), (theirs.fileno(), telling))
+        finally:
+            theirs.close()
+            os.close(telling)
+        try:
+            with os.fdopen(told, "rb", buffering=0) as report:
+                pid = _await_ready(report, time.monotonic() + timeout_s)
             return Enclosure(ours, pid, network=request["network"], users=request["ids"][2] > 1)
         except (StartFailed, OSError) as problem:
             ours.close()
@@ -155,12 +163,12 @@ class Launcher:
         with self._lock:
             self._close()
 
-    def _send(self, message: bytes, lifeline: socket.socket) -> None:
+    def _send(self, message: bytes, descriptors: tuple[int, int]) -> None:
         with self._lock:
             for fresh in (False, True):
                 control = self._running(fresh)
                 try:
-                    socket.send_fds(control, [message], [lifeline.fileno()])
+                    socket.send_fds(control, [message], descriptors)
                     return
                 except (BrokenPipeError, ConnectionResetError):
                     continue
@@ -192,19 +200,20 @@ class Launcher:
         self._control = self._process = None
 
 
-def _await_ready(lifeline: socket.socket, deadline: float) -> int:
+def _await_ready(report: FileIO, deadline: float) -> int:
+    """PID 1's pid, once the report has ended without an error."""
     said = b""
-    while not (b"ready\n" in said and b"pid " in said):
-        lifeline.settimeout(max(0.001, deadline - time.monotonic()))
-        try:
-            heard = lifeline.recv(4096)
-        except TimeoutError:
-            raise StartFailed("PID 1 was not ready in time") from None
-        said += heard
-        if not heard or b"error " in said:
-            raise StartFailed(
-                said.decode(errors="replace").strip() or "its launcher died without a word"
-            )
-    lifeline.settimeout(None)
-    lines = said.decode().splitlines()
-    return next(int(line.removeprefix("pid ")) for line in lines if line.startswith("pid "))
+    poll = select.poll()
+    poll.register(report, select.POLLIN)
+    while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        heard = report.read(4096)
+        if heard:
+            said += heard
+            continue
+        lines = said.decode(errors="replace").splitlines()
+        pids = [int(line.removeprefix("pid ")) for line in lines if line.startswith("pid ")]
+        errors = [line for line in lines if line.startswith("error ")]
+        if errors or not pids:
+            raise StartFailed("; ".join(errors) or "its launcher died without a word")
+        return pids[0]
+    raise StartFailed("PID 1 was not ready in time")

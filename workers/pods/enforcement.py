@@ -19,7 +19,6 @@ from benchexec.cgroups import CGROUPS_V1, CGROUPS_V2, Cgroups
 from ...models.errors import StartFailed
 from .cgroup_v1 import CONTROLLERS, CgroupV1
 from .cgroup_v2 import CgroupV2
-from .group import Group
 
 Enforcement = Literal["cgroup-v1", "cgroup-v2", "systemd-scope", "watchdog"]
 ADOPTION_TIMEOUT_S = 5.0
@@ -142,6 +141,3 @@ def _proven(grounds: Grounds, file: str) -> Grounds | None:
     except OSError:
         return None
     return grounds if carries else None
-
-
-__all__ = ["Enforcement", "Grounds", "Group", "choose"]

@@ -1,10 +1,10 @@
 """The program that opens enclosures: one small process per worker, forked once per pod.
 
 Run as `python -I -S launcher.py` with a SOCK_SEQPACKET socket as stdin. A request is one JSON
-message (`Request` says its keys) with one file descriptor, the pod's lifeline: a stream socket
-whose other end the worker keeps. On it go `pid N`, then `ready` or `error TEXT`, and after that
-nothing: the pod's PID 1 reads it until the worker closes it or dies, and then the kernel kills
-whatever else is in the pod.
+message (`Request` says its keys) with two file descriptors. The pod's lifeline is a socket whose
+other end the worker keeps and never writes to: PID 1 reads it until the worker closes it or dies,
+and then the kernel kills whatever else is in the pod. On the report, a pipe, goes `pid N`, and
+`error TEXT` if there is one; it ends when the pod is ready.
 
 It is a program of its own, with nothing but the standard library, because a user namespace can
 only be entered by a process with a single thread, and because forking a small process costs
@@ -106,11 +106,12 @@ def raise_loopback() -> None:
         fcntl.ioctl(probe, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
 
 
-def live(request: Request, lifeline: socket.socket) -> None:
+def live(request: Request, lifeline: int) -> None:
     """Be PID 1: furnish the enclosure, then become a `cat` that reads the lifeline for ever.
 
     SIGCHLD stays ignored across the exec, so the kernel reaps whatever is orphaned in the pod.
-    A socket, unlike a pipe, cannot be opened a second time through /proc/1/fd.
+    A socket, unlike a pipe, cannot be opened a second time through /proc/1/fd. The exec closes
+    the report, as it does every other descriptor; only after it may others look into PID 1.
     """
     furnish(request)
     if not request["network"]:
@@ -122,15 +123,12 @@ def live(request: Request, lifeline: socket.socket) -> None:
     os.setresuid(0, 0, 0)
     os.chdir(request["workdir"])
     nowhere = os.open("/dev/null", os.O_RDWR)
-    os.dup2(lifeline.fileno(), 0)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    lifeline.sendall(b"ready\n")
-    os.closerange(3, 64)
+    for source, place in ((lifeline, 0), (nowhere, 1), (nowhere, 2)):
+        os.dup2(source, place)
     os.execv("/bin/cat", ["pod"])
 
 
-def unfold(request: Request, lifeline: socket.socket, parent: socket.socket) -> None:
+def unfold(request: Request, lifeline: int, report: int, parent: socket.socket) -> None:
     """Leave the host's namespaces, have our ids mapped, and fork the pod's PID 1."""
     spaces = os.CLONE_NEWUSER | os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC
     os.unshare(spaces | (0 if request["network"] else os.CLONE_NEWNET))
@@ -139,7 +137,7 @@ def unfold(request: Request, lifeline: socket.socket, parent: socket.socket) -> 
         raise PermissionError("the kernel refused the uid mapping")
     first = os.fork()
     if first:
-        lifeline.sendall(f"pid {first}\n".encode())
+        os.write(report, f"pid {first}\n".encode())
         os._exit(0)
     live(request, lifeline)
 
@@ -162,16 +160,16 @@ def write(path: str, text: str) -> None:
         os.close(handle)
 
 
-def launch(request: Request, lifeline: socket.socket) -> None:
-    """Fork one enclosure; what goes wrong in it is told on its lifeline."""
+def launch(request: Request, lifeline: int, report: int) -> None:
+    """Fork one enclosure; what goes wrong in it is told on the report."""
     ours, theirs = socket.socketpair()
     child = os.fork()
     if child == 0:
         ours.close()
         try:
-            unfold(request, lifeline, theirs)
+            unfold(request, lifeline, report, theirs)
         except Exception as problem:  # the fork must end here whatever happened, and say why
-            lifeline.sendall(f"error {problem}\n".encode())
+            os.write(report, f"error {problem}\n".encode())
         finally:
             os._exit(1)
     theirs.close()
@@ -180,7 +178,7 @@ def launch(request: Request, lifeline: socket.socket) -> None:
             map_ids(child, request["ids"])
             ours.send(b"m")
     except OSError as problem:
-        lifeline.sendall(f"error cannot map ids: {problem}\n".encode())
+        os.write(report, f"error cannot map ids: {problem}\n".encode())
     finally:
         ours.close()
 
@@ -190,11 +188,16 @@ def serve(control: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the PID 1s become ours to reap
     while True:
-        message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
+        message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)
         if not message:
             return
-        with socket.socket(fileno=descriptors[0]) as lifeline:
-            launch(json.loads(message), lifeline)
+        for descriptor in descriptors:  # recv_fds takes flags, and leaves them unused
+            os.set_inheritable(descriptor, False)
+        try:
+            launch(json.loads(message), *descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,10 @@ def slug(name: str) -> str:
 def furnish(root: Path, userland: Userland, owner: Owner | None) -> None:
     """Fill a fresh tree with the folders, links and files of every pod, and places to mount on."""
     top = str(root)  # this runs for every pod, and paths as text take a third of the time
+    os.chmod(top, 0o755)  # noqa: PTH101
     for folder in userland.folders:
         os.mkdir(f"{top}/{folder}")  # noqa: PTH102
+        os.chmod(f"{top}/{folder}", 0o755)  # noqa: PTH101  (the worker's umask may be any)
     for place, target in userland.links:
         os.symlink(target, f"{top}/{place}")  # noqa: PTH211
     for place, content in (*userland.files, *((place, b"") for _, place in userland.devices)):
@@ -48,9 +50,10 @@ def furnish(root: Path, userland: Userland, owner: Owner | None) -> None:
 
 
 def _write(path: str, content: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC)
     try:
         os.write(handle, content)
+        os.fchmod(handle, 0o644)
     finally:
         os.close(handle)
 

@@ -1,5 +1,6 @@
 """One pod that is ordinary processes: a private tree, namespaces, and a group under limits."""
 
+import errno
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -7,7 +8,7 @@ from typing import Self
 
 from ...models.counters import Counters
 from ...models.errors import PodLost, Refused, StartFailed
-from ...models.execution import KILLED, ExecResult
+from ...models.execution import KILLED, ExecResult, Stream
 from ...models.limits import Effective
 from ..meters.cgroup import network_bytes
 from . import command, owner, private_tree, residue, tree_copy
@@ -24,6 +25,7 @@ from .vigil import Vigil
 
 DOWNLOAD_BYTES = 1 << 30
 OOM_ENDED = "an OOM kill has ended it (oom_scope = pod)"
+NOT_EXECUTABLE = 126  # what a shell says
 OOM_COUNT_TIMEOUT_S = 0.5
 
 
@@ -68,15 +70,18 @@ class ProcessPod:
     ) -> ExecResult:
         group, vigil = self._living()
         vigil.rouse()
-        result = command.run(
-            joined(group.joins(), self._inside(user, cwd), argv),
-            env=environment(self.order, self._template.env, env or {}, self.root),
-            cwd=None if self._enclosure else self._on_machine(cwd),
-            cap_bytes=self.order.output_cap_bytes,
-            kill=group.kill,
-            timeout_s=timeout_s,
-            stdin=stdin,
-        )
+        try:
+            result = command.run(
+                joined(group.joins(), self._inside(user, cwd), argv),
+                env=environment(self.order, self._template.env, env or {}, self.root),
+                cwd=None if self._enclosure else self._on_machine(cwd),
+                cap_bytes=self.order.output_cap_bytes,
+                kill=group.kill,
+                timeout_s=timeout_s,
+                stdin=stdin,
+            )
+        except OSError as problem:
+            return self._not_begun(problem)
         if self.order.limits.oom_scope == "pod" and group.look().oom_kills:
             self._end(OOM_ENDED)
             return result if result.timed_out else result.model_copy(update={"exit_code": KILLED})
@@ -133,11 +138,16 @@ class ProcessPod:
         if self._vigil is not None:
             self._vigil.stop()
             self._vigil = None
-        if self._group is not None:
-            self._remove(self._group)
-            self._group = None
-        if self._has_folder:
-            private_tree.remove(self._folder)
+        try:
+            if self._group is not None:
+                self._group.remove()
+                self._group = None
+        except OSError as problem:
+            reason = f"pod {self.order.attempt_id}: its cgroup stays: {problem}"
+            raise PodLost(reason, reason="removal") from problem
+        finally:
+            if self._has_folder:
+                private_tree.remove(self._folder)
 
     def __enter__(self) -> Self:
         self.start()
@@ -173,13 +183,6 @@ class ProcessPod:
         self._vigil.start()
         return effective.model_copy(update={"cpuset": cpus_allowed()})
 
-    def _remove(self, group: Group) -> None:
-        try:
-            group.remove()
-        except OSError as problem:
-            reason = f"pod {self.order.attempt_id}: its cgroup stays: {problem}"
-            raise PodLost(reason, reason="removal") from problem
-
     def _note(self) -> None:
         folders = self._group.folders() if self._group else ()
         noted = Residue(
@@ -213,6 +216,15 @@ class ProcessPod:
                 oom_killed=by_oom,
             )
         return self._group, self._vigil
+
+    def _not_begun(self, problem: OSError) -> ExecResult:
+        """The end of a command that cannot be executed as it stands; else PodLost is raised."""
+        if problem.errno not in (errno.E2BIG, errno.ENOENT, errno.ENOTDIR, errno.EACCES):
+            reason = f"pod {self.order.attempt_id}: no process can be started: {problem}"
+            raise PodLost(reason, reason="spawn") from problem
+        told = str(problem)
+        stderr = Stream(tail=told, total_bytes=len(told.encode()))
+        return ExecResult(exit_code=NOT_EXECUTABLE, wall_s=0.0, stderr=stderr)
 
     def _require_intact(self, group: Group, result: ExecResult) -> None:
         """See that the command had its pod from beginning to end."""

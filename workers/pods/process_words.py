@@ -10,12 +10,14 @@ from .watchdog import MARK
 NOT_JOINED = 125  # the exit code of a command that never came into the pod's cgroups
 JOIN = (
     f'while [ "$1" != -- ]; do echo 0 > "$1" || exit {NOT_JOINED}; shift; done; '
-    'shift; ulimit -c 0; exec "$@"'
+    'shift; ulimit -c 0; umask 022; exec "$@"'
 )
 
 
 def joined(joins: Iterable[Path], inside: Sequence[str], argv: Sequence[str]) -> tuple[str, ...]:
     """A shell that joins the pod's cgroups, gives up core files, and becomes the command.
+
+    The umask is set because the worker's may be any.
 
     Args:
         joins: files to write 0 to.

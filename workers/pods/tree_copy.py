@@ -12,8 +12,8 @@ from .tree_steps import (
     CREATE,
     READ,
     Owner,
-    ensure_folder,
     ensured,
+    ensured_folder,
     mode_of,
     opened,
     reached,
@@ -98,8 +98,7 @@ def _put_contents(source: Path, place: int, owner: Owner | None) -> None:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 mode = entry.stat(follow_symlinks=False).st_mode & 0o777
-                ensure_folder(place, entry.name, owner, mode)
-                with opened(entry.name, place) as inner:
+                with ensured_folder(place, entry.name, owner, mode) as inner:
                     _put_contents(Path(entry.path), inner, owner)
             else:
                 put_file(Path(entry.path), place, entry.name, owner)

@@ -76,21 +76,26 @@ def ensured(root: Path, names: tuple[str, ...], owner: Owner | None) -> Iterator
     with contextlib.ExitStack() as stack:
         place = stack.enter_context(opened(root))
         for name in names:
-            ensure_folder(place, name, owner)
-            place = stack.enter_context(opened(name, place))
+            place = stack.enter_context(ensured_folder(place, name, owner))
         yield place
 
 
-def ensure_folder(parent: int, name: str, owner: Owner | None, mode: int = 0o755) -> None:
-    """Have a folder there: a link is replaced by one, one that is there stays as it is."""
+@contextlib.contextmanager
+def ensured_folder(parent: int, name: str, owner: Owner | None, mode: int = 0o755) -> Iterator[int]:
+    """The folder of that name: a link is replaced by one, one that is there stays as it is."""
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISLNK(mode_of(name, parent)):
             os.unlink(name, dir_fd=parent)
     try:
         os.mkdir(name, mode, dir_fd=parent)
+        fresh = True
     except FileExistsError:
-        return
-    take_over(name, parent, owner)
+        fresh = False
+    with opened(name, parent) as place:
+        if fresh:
+            os.fchmod(place, mode)  # the worker's umask may be any
+            take_over(name, parent, owner)
+        yield place
 
 
 def take_over(name: str, parent: int, owner: Owner | None) -> None:

@@ -88,11 +88,11 @@ def test_a_scope_that_systemd_refuses_is_no_grounds(monkeypatch: pytest.MonkeyPa
         asked.append(argv)
         return CompletedProcess(argv, 1)
 
-    monkeypatch.setattr(enforcement.shutil, "which", lambda _: "/usr/bin/busctl")
-    monkeypatch.setattr(enforcement.subprocess, "run", refuse)
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/busctl")
+    monkeypatch.setattr("subprocess.run", refuse)
     assert enforcement.scope_grounds() is None
     assert asked == [adoption(os.getpid())]
-    monkeypatch.setattr(enforcement.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     assert enforcement.scope_grounds() is None
     assert len(asked) == 1
 

@@ -228,6 +228,36 @@ def test_a_pod_has_the_python_of_its_worker_and_usual_devices(
         assert pod.exec(["sh", "-c", use]).stdout.tail.strip() == "4"
 
 
+def test_a_command_leads_a_session_of_its_own(pods: ProcessPods, make_order: MakeOrder) -> None:
+    with running(pods, make_order()) as pod:
+        code = "import os; print(os.getpgrp() == os.getsid(0) == os.getpid())"
+        assert pod.exec(["python3", "-c", code]).stdout.tail == "True\n"
+        script = "trap 'echo told; trap - TERM; exit 5' TERM; kill -TERM 0; sleep 60"
+        assert pod.exec(["sh", "-c", script]).exit_code == 5
+
+
+def test_what_cannot_be_executed_is_the_command_s_own_fault(
+    pods: ProcessPods, make_order: MakeOrder
+) -> None:
+    with running(pods, make_order()) as pod:
+        result = pod.exec(["echo", "x" * 3_000_000])
+        assert result.exit_code == 126
+        assert "too long" in result.stderr.tail
+        assert pod.exec(["-x"]).exit_code == 127
+        assert pod.exec(["true"], cwd="/no/such/folder").exit_code not in (0, None)
+
+
+def test_the_worker_s_umask_does_not_reach_a_pod(pods: ProcessPods, make_order: MakeOrder) -> None:
+    before = os.umask(0o077)
+    try:
+        with running(pods, make_order(environment_hash="under a umask")) as pod:
+            look = "umask; cat /app/deep/number.txt; stat -c %a / /app /app/deep /etc/passwd"
+            result = pod.exec(["sh", "-c", look], user="nobody")
+    finally:
+        os.umask(before)
+    assert result.stdout.tail.split() == ["0022", "42", "755", "755", "755", "644"]
+
+
 def test_uploading_to_the_machine_s_own_folders_is_refused(
     pods: ProcessPods, make_order: MakeOrder, tmp_path: Path
 ) -> None:
