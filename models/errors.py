@@ -8,6 +8,8 @@
     ├── SampleTooSmall         a number was asked of counts that cannot give it
     ├── WireError              a message of a version or shape that we do not speak
     ├── LedgerError            the store refuses or cannot be read
+    │   ├── StoreAway          its server cannot be reached; it may come back
+    │   └── Deposed            another scheduler leads now; this one may write no more
     ├── BrokerError            the queue cannot be had
     ├── BlobError              a packed task or a kept file cannot be had, or is not what it says
     └── PodError               infrastructure: never the model's fault
@@ -78,6 +80,26 @@ class WireError(InfranoiseError):
 
 class LedgerError(InfranoiseError):
     """The store refuses, or holds something that cannot be read."""
+
+
+class StoreAway(LedgerError):
+    """The store's server cannot be reached, or went away; what was under way was not written."""
+
+
+class Deposed(LedgerError):
+    """Another scheduler took the lead; nothing of what this one meant to write was written.
+
+    Args:
+        fence: the lead under which it was to be written.
+        seen: the higher one that the ledger has seen.
+    """
+
+    def __init__(self, fence: int, seen: int) -> None:
+        self.fence, self.seen = fence, seen
+        super().__init__(
+            f"another scheduler leads (fence {seen}, ours was {fence}); nothing was written: "
+            "let it go on, or stop it and start this one again"
+        )
 
 
 class BrokerError(InfranoiseError):

@@ -1,5 +1,6 @@
 """Planned trials and waves: what a plan is made of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .trial import TrialKey
@@ -19,11 +20,14 @@ class PlannedTrial:
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """A block of trials that is placed together. `levels` are what is set for the whole wave."""
+    """A block of trials that is placed together. `levels` are what is set for the whole wave.
+
+    A large plan makes its `trials` anew whenever they are read; keep them if you need them twice.
+    """
 
     number: int
     levels: Levels
-    trials: tuple[PlannedTrial, ...]
+    trials: Sequence[PlannedTrial]
 
     @property
     def concurrency(self) -> int | None:

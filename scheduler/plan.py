@@ -9,8 +9,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import overload
 
-from ..models.entry import Entry
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
 from ..models.limits import Limits
@@ -34,9 +34,57 @@ class Plan:
         return itertools.chain.from_iterable(wave.trials for wave in self.waves)
 
     @property
+    def trial_count(self) -> int:
+        """How many trials there are, without making them."""
+        return sum(len(wave.trials) for wave in self.waves)
+
+    @property
     def cells(self) -> int:
-        """How many cells the plan fills."""
-        return len({trial.key.cell for trial in self.trials})
+        """How many cells the plan fills: each as often as there are samples."""
+        return self.trial_count // self.experiment.samples
+
+
+type Block = tuple[CellKey, ...]
+"""The cells of one task x entry at the levels of one wave: its bands and trial-level levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaveTrials(Sequence[PlannedTrial]):
+    """The trials of one wave, made when they are read, so that a million need not be held.
+
+    Args:
+        blocks: in the order of the experiment, not yet shuffled.
+        first: the position of its first trial.
+    """
+
+    experiment: str
+    seed: int
+    number: int
+    sample: int
+    blocks: Sequence[Block]
+    first: int
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+    def __iter__(self) -> Iterator[PlannedTrial]:
+        random = Random(f"wave\x00{self.seed}\x00{self.number}")
+        blocks = list(self.blocks)
+        random.shuffle(blocks)
+        position = itertools.count(self.first)
+        for block in blocks:
+            cells = list(block)
+            random.shuffle(cells)
+            for cell in cells:
+                key = TrialKey(cell=cell, sample=self.sample)
+                yield PlannedTrial(trial_id(self.experiment, key), key, self.number, next(position))
+
+    @overload
+    def __getitem__(self, index: int) -> PlannedTrial: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[PlannedTrial, ...]: ...
+    def __getitem__(self, index: int | slice) -> PlannedTrial | tuple[PlannedTrial, ...]:
+        return tuple(self)[index]
 
 
 def plan(experiment: Experiment, tasks: Sequence[Task]) -> Plan:
@@ -55,11 +103,14 @@ def plan(experiment: Experiment, tasks: Sequence[Task]) -> Plan:
         for sample in range(experiment.samples)
         for wave_levels in random.sample(levels, len(levels))
     ]
+    blocks = {wave_levels: _blocks(experiment, tasks, wave_levels) for wave_levels in levels}
     waves, position = [], 0
     for number, (sample, wave_levels) in enumerate(ordered):
-        wave = _wave(experiment, tasks, number, sample, wave_levels, position)
-        position += len(wave.trials)
-        waves.append(wave)
+        trials = WaveTrials(
+            experiment.name, experiment.seed, number, sample, blocks[wave_levels], position
+        )
+        position += len(trials)
+        waves.append(Wave(number, wave_levels, trials))
     return Plan(experiment, tuple(tasks), tuple(waves))
 
 
@@ -96,45 +147,18 @@ def _trial_levels(experiment: Experiment) -> list[Levels]:
     return [(("time_limit", f"{level:g}"),) for level in limits] if limits else [()]
 
 
-def _wave(
-    experiment: Experiment,
-    tasks: Sequence[Task],
-    number: int,
-    sample: int,
-    levels: Levels,
-    first: int,
-) -> Wave:
-    random = Random(f"wave\x00{experiment.seed}\x00{number}")
-    blocks = list(itertools.product(tasks, experiment.entries))
-    random.shuffle(blocks)
-    keys = itertools.chain.from_iterable(
-        _block(experiment, task, entry, sample, levels, random) for task, entry in blocks
-    )
-    return Wave(
-        number,
-        levels,
+def _blocks(experiment: Experiment, tasks: Sequence[Task], levels: Levels) -> tuple[Block, ...]:
+    """One block for each task x entry; cells are made once and shared by all their samples."""
+    return tuple(
         tuple(
-            PlannedTrial(trial_id(experiment.name, key), key, number, first + place)
-            for place, key in enumerate(keys)
-        ),
-    )
-
-
-def _block(
-    experiment: Experiment, task: Task, entry: Entry, sample: int, levels: Levels, random: Random
-) -> list[TrialKey]:
-    keys = [
-        TrialKey(
-            cell=CellKey(
+            CellKey(
                 task=task.name,
                 entry=entry.name,
                 band=band.name,
                 levels=tuple(sorted(levels + trial_levels)),
-            ),
-            sample=sample,
+            )
+            for band in experiment.bands
+            for trial_levels in _trial_levels(experiment)
         )
-        for band in experiment.bands
-        for trial_levels in _trial_levels(experiment)
-    ]
-    random.shuffle(keys)
-    return keys
+        for task, entry in itertools.product(tasks, experiment.entries)
+    )

@@ -1,12 +1,13 @@
 """What every room's tests share: small makers of the nouns, and how hypothesis is run."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from hypothesis import settings
+from own_postgres import OwnPostgres, find_postgres, own_postgres
 
 from infranoise.models.conditions import Clocks, Conditions, Usage
 from infranoise.models.entry import Entry
@@ -107,3 +108,13 @@ def missing() -> Callable[[str], NoReturn]:
         pytest.skip(f"{what} is missing here")
 
     return tell
+
+
+@pytest.fixture(scope="session")
+def postgres(missing: Callable[[str], NoReturn]) -> Iterator[OwnPostgres]:
+    """A PostgreSQL server of our own; tests share it, each in a schema of its own."""
+    programs = find_postgres()
+    if programs is None:
+        missing("PostgreSQL's server (package `postgresql`)")
+    with own_postgres(programs) as server:
+        yield server

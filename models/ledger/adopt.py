@@ -25,6 +25,7 @@ from .events import write_event
 from .foreign_nouns import LOOKUP, ForeignNouns
 from .ingest import count
 from .tables import ATTEMPT, CELL, TRIAL
+from .writing import writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Adoption:
             LedgerError: an experiment of that name was run here, not imported.
         """
         try:
-            with self._engine.begin() as connection:
+            with writing(self._engine) as connection:
                 self._connection = connection
                 if self._nouns is None:
                     self._nouns = ForeignNouns(connection, self._experiment, self._factors)

@@ -7,14 +7,19 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, func, insert, select, update
+from sqlalchemy import Engine, exists, func, select, update
 
 from ..classify import classify
 from ..evidence import Evidence
 from ..outcome import Outcome
 from ..trial import attempt_id
+from .bulk import among, insert_rows, writable
 from .events import write_event
 from .tables import ATTEMPT, TRIAL
+from .writing import writing
+
+JUDGED = ("verdict", "cause", "oom", "reward", "rule", "detail", "rules_version")
+PLACED = ("id", "experiment", "trial", "number", "node", "state", "placed_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +50,16 @@ def owed(
         after: only trials at a later position.
         limit: at most so many.
     """
-    last = (
-        select(
-            ATTEMPT.c.trial,
-            func.max(ATTEMPT.c.number).label("number"),
-            func.max(ATTEMPT.c.state).label("state"),  # "placed" sorts after "ended"
-        )
-        .where(ATTEMPT.c.experiment == experiment)
-        .group_by(ATTEMPT.c.trial)
-        .subquery()
-    )
+    of_trial = ATTEMPT.c.trial == TRIAL.c.id
+    # Asked per trial, so that a window costs what it holds, however many attempts there were.
+    last = select(func.max(ATTEMPT.c.number)).where(of_trial).correlate(TRIAL).scalar_subquery()
     query = (
-        select(TRIAL.c.id, TRIAL.c.wave, TRIAL.c.position, last.c.number)
-        .join_from(TRIAL, last, TRIAL.c.id == last.c.trial, isouter=True)
+        select(TRIAL.c.id, TRIAL.c.wave, TRIAL.c.position, last)
         .where(
             TRIAL.c.experiment == experiment,
             TRIAL.c.accepted.is_(None),
             TRIAL.c.position > after,
-            (last.c.state.is_(None)) | (last.c.state != "placed"),
+            ~exists().where(of_trial, ATTEMPT.c.state == "placed"),
         )
         .order_by(TRIAL.c.position)
         .limit(limit)
@@ -74,23 +71,25 @@ def owed(
         )
 
 
-def place(engine: Engine, experiment: str, node: str, trials: Iterable[Owed]) -> None:
-    """Write down that the next attempt of each trial goes to a node."""
+def place(
+    engine: Engine, experiment: str, node: str, trials: Iterable[Owed], *, fence: int | None = None
+) -> None:
+    """Write down that the next attempt of each trial goes to a node.
+
+    Raises:
+        Deposed: another scheduler leads now; nothing was written.
+    """
+    now = time.time()
     rows = [
-        {
-            "id": attempt_id(trial.id, trial.next_number),
-            "experiment": experiment,
-            "trial": trial.id,
-            "number": trial.next_number,
-            "node": node,
-            "state": "placed",
-            "placed_at": time.time(),
-        }
+        (
+            attempt_id(trial.id, trial.next_number),
+            *(experiment, trial.id, trial.next_number, node, "placed", now),
+        )
         for trial in trials
     ]
     if rows:
-        with engine.begin() as connection:
-            connection.execute(insert(ATTEMPT), rows)
+        with writing(engine, fence) as connection:
+            insert_rows(connection, ATTEMPT, PLACED, rows)
 
 
 def under_way(engine: Engine, experiment: str) -> dict[str, Placement]:
@@ -111,22 +110,30 @@ def under_way(engine: Engine, experiment: str) -> dict[str, Placement]:
         }
 
 
-def abandon(engine: Engine, experiment: str, why: str, *, only: Sequence[str] | None = None) -> int:
+def abandon(
+    engine: Engine,
+    experiment: str,
+    why: str,
+    *,
+    only: Sequence[str] | None = None,
+    fence: int | None = None,
+) -> int:
     """End placed attempts as `cancelled`; their trials are owed again. Returns how many.
 
     Args:
         only: these attempts; all of the experiment's unless given.
+    Raises:
+        Deposed: another scheduler leads now; nothing was written.
     """
     outcome = classify(Evidence(cancelled=why))
-    chosen = ATTEMPT.c.experiment == experiment
-    if only is not None:
-        chosen &= ATTEMPT.c.id.in_(only)
     query = (
         update(ATTEMPT)
-        .where(chosen, ATTEMPT.c.state == "placed")
+        .where(ATTEMPT.c.experiment == experiment, ATTEMPT.c.state == "placed")
         .values(state="ended", ended_at=time.time(), **judged(outcome))
     )
-    with engine.begin() as connection:
+    with writing(engine, fence) as connection:
+        if only is not None:
+            query = query.where(among(connection, ATTEMPT.c.id, only))
         count = connection.execute(query).rowcount
         if count:
             write_event(connection, experiment, f"{count} attempts given up", why)
@@ -134,13 +141,13 @@ def abandon(engine: Engine, experiment: str, why: str, *, only: Sequence[str] | 
 
 
 def judged(outcome: Outcome) -> dict[str, object]:
-    """An outcome as the columns of an attempt."""
+    """An outcome as the columns of an attempt, in the order of `JUDGED`."""
     return {
         "verdict": outcome.verdict,
         "cause": outcome.cause,
         "oom": outcome.oom,
         "reward": outcome.reward,
         "rule": outcome.rule,
-        "detail": outcome.detail,
+        "detail": writable(outcome.detail),
         "rules_version": outcome.version,
     }

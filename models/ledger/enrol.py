@@ -4,8 +4,8 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import batched
-from typing import Any
 
 from sqlalchemy import Engine, insert, select
 from sqlalchemy.engine import Connection
@@ -16,9 +16,12 @@ from ..experiment import Experiment
 from ..task import Task
 from ..trial import CellKey
 from ..waves import PlannedTrial, Wave
+from .bulk import among, insert_if_absent, insert_rows, update_rows
 from .tables import BAND, CELL, ENTRY, EXPERIMENT, TASK, TRIAL, WAVE
+from .writing import writing
 
 CHUNK = 5_000
+COLUMNS = ("id", "experiment", "cell", "sample", "wave", "position")
 
 
 def enrol(
@@ -40,18 +43,15 @@ def enrol(
             differs. Nothing is written then.
     """
     fingerprint = fingerprint_of(experiment, tasks)
-    with engine.begin() as connection:
-        known = connection.execute(
-            select(EXPERIMENT.c.fingerprint, EXPERIMENT.c.document).where(
-                EXPERIMENT.c.name == experiment.name
-            )
-        ).one_or_none()
-        if known is not None:
+    with writing(engine) as connection:
+        if not _write_experiment(connection, experiment, fingerprint, left_out, blobs):
+            query = select(EXPERIMENT.c.fingerprint, EXPERIMENT.c.document)
+            known = connection.execute(query.where(EXPERIMENT.c.name == experiment.name)).one()
             if known.fingerprint != fingerprint:
                 raise LedgerError(_difference(experiment, known.document))
             return False
-        _write_nouns(connection, experiment, tasks, fingerprint, left_out, blobs)
-        _write_trials(connection, experiment.name, list(waves))
+        _write_nouns(connection, experiment, tasks)
+        _write_trials(connection, experiment.name, waves)
     return True
 
 
@@ -71,16 +71,17 @@ def _difference(experiment: Experiment, document: str) -> str:
     )
 
 
-def _write_nouns(
+def _write_experiment(
     connection: Connection,
     experiment: Experiment,
-    tasks: Sequence[Task],
     fingerprint: str,
     left_out: Sequence[str],
     blobs: str,
-) -> None:
-    connection.execute(
-        insert(EXPERIMENT),
+) -> bool:
+    """Whether it is new. One who enrols it at the same moment waits here for the other's end."""
+    return insert_if_absent(
+        connection,
+        EXPERIMENT,
         {
             "name": experiment.name,
             "created_at": time.time(),
@@ -91,6 +92,9 @@ def _write_nouns(
             "version": __version__,
         },
     )
+
+
+def _write_nouns(connection: Connection, experiment: Experiment, tasks: Sequence[Task]) -> None:
     of = {"experiment": experiment.name}
     connection.execute(
         insert(TASK),
@@ -121,57 +125,46 @@ def _write_nouns(
     )
 
 
-def _write_trials(connection: Connection, experiment: str, waves: Sequence[Wave]) -> None:
-    connection.execute(
-        insert(WAVE),
-        [
-            {"experiment": experiment, "number": w.number, "levels": json.dumps(w.levels)}
-            for w in waves
-        ],
-    )
-    cells = _write_cells(connection, experiment, waves)
+def _write_trials(connection: Connection, experiment: str, waves: Iterable[Wave]) -> None:
+    """Write waves one after the other; no more than `CHUNK` trials are held at a time."""
+    cells = _Cells(connection, experiment)
     for wave in waves:
+        row = {"experiment": experiment, "number": wave.number, "levels": json.dumps(wave.levels)}
+        connection.execute(insert(WAVE), row)
         for chunk in batched(wave.trials, CHUNK):
-            connection.execute(
-                insert(TRIAL), [_trial_row(experiment, trial, cells) for trial in chunk]
-            )
+            cells.learn(chunk)
+            insert_rows(connection, TRIAL, COLUMNS, (cells.row(trial) for trial in chunk))
+    update_rows(
+        connection, CELL, ("planned",), ((count, id_) for id_, count in cells.planned.items())
+    )
 
 
-def _write_cells(
-    connection: Connection, experiment: str, waves: Sequence[Wave]
-) -> dict[CellKey, int]:
-    planned: dict[CellKey, int] = {}
-    for wave in waves:
-        for trial in wave.trials:
-            planned[trial.key.cell] = planned.get(trial.key.cell, 0) + 1
-    for chunk in batched(planned.items(), CHUNK):
-        connection.execute(
-            insert(CELL),
-            [
-                {
-                    "experiment": experiment,
-                    "key": cell.text,
-                    "task": cell.task,
-                    "entry": cell.entry,
-                    "band": cell.band,
-                    "levels": json.dumps(cell.levels),
-                    "planned": count,
-                }
-                for cell, count in chunk
-            ],
-        )
-    rows = connection.execute(select(CELL.c.key, CELL.c.id).where(CELL.c.experiment == experiment))
-    ids = {key: id_ for key, id_ in rows}
-    return {cell: ids[cell.text] for cell in planned}
+@dataclass(slots=True)
+class _Cells:
+    """The cells of an experiment that is being written: ids by key, planned trials by id."""
 
+    connection: Connection
+    experiment: str
+    ids: dict[CellKey, int] = field(default_factory=dict)
+    planned: dict[int, int] = field(default_factory=dict)
 
-def _trial_row(experiment: str, trial: PlannedTrial, cells: dict[CellKey, int]) -> dict[str, Any]:
-    return {
-        "id": trial.id,
-        "experiment": experiment,
-        "cell": cells[trial.key.cell],
-        "sample": trial.key.sample,
-        "wave": trial.wave,
-        "position": trial.position,
-        "accepted": None,
-    }
+    def learn(self, trials: Iterable[PlannedTrial]) -> None:
+        """Write down the cells of these trials that are not there yet."""
+        met = dict.fromkeys(trial.key.cell for trial in trials)
+        texts = {cell.text: cell for cell in met if cell not in self.ids}
+        if not texts:
+            return
+        self.connection.execute(insert(CELL), [self._cell(c, text) for text, c in texts.items()])
+        keys = among(self.connection, CELL.c.key, texts)
+        query = select(CELL.c.key, CELL.c.id).where(CELL.c.experiment == self.experiment, keys)
+        self.ids |= {texts[text]: id_ for text, id_ in self.connection.execute(query)}
+
+    def row(self, trial: PlannedTrial) -> tuple[object, ...]:
+        """A trial as its columns; counted in its cell."""
+        id_ = self.ids[trial.key.cell]
+        self.planned[id_] = self.planned.get(id_, 0) + 1
+        return trial.id, self.experiment, id_, trial.key.sample, trial.wave, trial.position
+
+    def _cell(self, cell: CellKey, text: str) -> dict[str, str]:
+        row = {"experiment": self.experiment, "key": text, "task": cell.task, "entry": cell.entry}
+        return row | {"band": cell.band, "levels": json.dumps(cell.levels)}

@@ -5,12 +5,14 @@ import time
 from sqlalchemy import Engine, insert
 from sqlalchemy.engine import Connection
 
+from .bulk import writable
 from .tables import EVENT
+from .writing import writing
 
 
 def note(engine: Engine, experiment: str, kind: str, subject: str = "") -> None:
     """Write down something that happened to the run itself, in a transaction of its own."""
-    with engine.begin() as connection:
+    with writing(engine) as connection:
         write_event(connection, experiment, kind, subject)
 
 
@@ -24,7 +26,7 @@ def write_event(
             "experiment": experiment,
             "at": time.time(),
             "kind": kind,
-            "subject": subject,
+            "subject": writable(subject),
             "document": document,
         },
     )

@@ -5,23 +5,24 @@ left; a cancelled attempt never is. A record that comes twice, or after its atte
 changes nothing and is noted as an event.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import batched
 
-from sqlalchemy import Engine, bindparam, select, update
+from sqlalchemy import Engine, func, select
 from sqlalchemy.engine import Connection
 
 from ..classify import classify
 from ..evidence import Evidence
 from ..message import AttemptRecord
 from ..outcome import Outcome
-from .attempts import judged
+from .attempts import JUDGED, judged
+from .bulk import among, update_rows
 from .events import write_event
 from .tables import ATTEMPT, CELL, TRIAL
+from .writing import writing
 
-LOOKUP = 500  # ids per query: below every database's limit of parameters
+ENDED = ("state", "node", "ended_at", "record", *JUDGED)
+COUNTS = ("n", "passed", "infra_errors", "collateral", "reward_sum", "reward_sumsq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,130 +61,125 @@ class Ingested:
     accepted: bool
 
 
-def ingest(engine: Engine, endings: Sequence[Ending], max_attempts: int) -> tuple[Ingested, ...]:
+def ingest(
+    engine: Engine, endings: Sequence[Ending], max_attempts: int, *, fence: int | None = None
+) -> tuple[Ingested, ...]:
     """Take in endings of one experiment: attempts, trials and cell counts in one transaction.
 
+    Args:
+        fence: the scheduler's lead; None where nobody else could write.
     Returns: one entry for each ending that was taken in, in their order; late, doubled and unknown
         ones are left out and noted as events.
+    Raises:
+        Deposed: another scheduler leads now; nothing was written.
     """
     if not endings:
         return ()
-    with engine.begin() as connection:
-        placed = _placed(connection, list({ending.attempt for ending in endings}))
-        taken = _sorted_out(connection, endings, placed)
+    with writing(engine, fence) as connection:
+        stands = _standing(connection, {ending.attempt for ending in endings})
+        taken = _sorted_out(connection, endings, stands)
         if not taken:
             return ()
         outcomes = {ending.attempt: classify(ending.evidence) for ending in taken}
-        _end_attempts(connection, taken, outcomes)
-        accepted = _accept(connection, taken, outcomes, max_attempts)
+        accepted = _accepted(taken, outcomes, stands, max_attempts)
+        _write(connection, taken, outcomes, stands, accepted)
         return tuple(
-            Ingested(e.attempt, e.trial, outcomes[e.attempt], e.attempt in accepted) for e in taken
+            Ingested(a, stands[a].trial, outcomes[a], a in accepted)
+            for a in (ending.attempt for ending in taken)
         )
 
 
-def _placed(connection: Connection, attempts: Sequence[str]) -> dict[str, bool]:
-    states: dict[str, bool] = {}
-    for some in batched(attempts, LOOKUP):
-        query = select(ATTEMPT.c.id, ATTEMPT.c.state).where(ATTEMPT.c.id.in_(some))
-        states |= {id_: state == "placed" for id_, state in connection.execute(query)}
-    return states
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How an attempt and its trial stand in the ledger; `used`: attempts that count as tries."""
+
+    under_way: bool
+    trial: str
+    cell: int
+    has_outcome: bool
+    used: int
+
+
+def _standing(connection: Connection, attempts: Set[str]) -> dict[str, _Standing]:
+    """The attempts that there are, held as they stand until the transaction ends."""
+    chosen = among(connection, ATTEMPT.c.id, attempts)
+    both = ATTEMPT.join(TRIAL, TRIAL.c.id == ATTEMPT.c.trial)
+    if connection.dialect.name == "postgresql":
+        # Counting is a statement of its own: one that waits for a lock still sees what was before.
+        lock = select(TRIAL.c.id).select_from(both).where(chosen)
+        connection.execute(lock.order_by(TRIAL.c.id, ATTEMPT.c.id).with_for_update())
+    other = ATTEMPT.alias()
+    used = (
+        select(func.count())
+        .where(other.c.trial == TRIAL.c.id, other.c.state == "ended")
+        .where(other.c.verdict != "cancelled")
+        .correlate(TRIAL)
+        .scalar_subquery()
+    )
+    query = select(ATTEMPT.c.id, ATTEMPT.c.state, TRIAL.c.id, TRIAL.c.cell, TRIAL.c.accepted, used)
+    return {
+        id_: _Standing(state == "placed", trial, cell, accepted is not None, tries)
+        for id_, state, trial, cell, accepted, tries in connection.execute(
+            query.select_from(both).where(chosen)
+        )
+    }
 
 
 def _sorted_out(
-    connection: Connection, endings: Sequence[Ending], placed: dict[str, bool]
+    connection: Connection, endings: Sequence[Ending], stands: Mapping[str, _Standing]
 ) -> list[Ending]:
     """The endings that count: known attempts under way, the first of each; the rest are noted."""
     taken: dict[str, Ending] = {}
     for ending in endings:
-        if placed.get(ending.attempt) and ending.attempt not in taken:
+        known = stands.get(ending.attempt)
+        if known and known.under_way and ending.attempt not in taken:
             taken[ending.attempt] = ending
             continue
-        kind = (
-            "late or doubled record" if ending.attempt in placed else "record of an unknown attempt"
-        )
+        kind = "late or doubled record" if known else "record of an unknown attempt"
         document = ending.record or "{}"
         write_event(connection, ending.experiment, kind, ending.attempt, document)
     return list(taken.values())
 
 
-def _end_attempts(
-    connection: Connection, taken: Sequence[Ending], outcomes: dict[str, Outcome]
-) -> None:
-    names = ("verdict", "cause", "oom", "reward", "rule", "detail", "rules_version")
-    connection.execute(
-        update(ATTEMPT)
-        .where(ATTEMPT.c.id == bindparam("attempt"))
-        .values(
-            state="ended",
-            node=bindparam("on_node"),
-            ended_at=bindparam("at"),
-            record=bindparam("text"),
-            **{name: bindparam(f"new_{name}") for name in names},
-        ),
-        [
-            {
-                "attempt": ending.attempt,
-                "on_node": ending.node,
-                "at": ending.ended_at,
-                "text": ending.record,
-            }
-            | {f"new_{k}": v for k, v in judged(outcomes[ending.attempt]).items()}
-            for ending in taken
-        ],
-    )
-
-
-def _accept(
-    connection: Connection,
+def _accepted(
     taken: Sequence[Ending],
-    outcomes: dict[str, Outcome],
+    outcomes: Mapping[str, Outcome],
+    stands: Mapping[str, _Standing],
     max_attempts: int,
 ) -> set[str]:
-    cells, used = _open_trials(connection, [ending.trial for ending in taken])
-    accepted: dict[str, Ending] = {}
+    """The attempts whose outcomes are their trials': decided from what stands, at most one each."""
+    used = {stands[ending.attempt].trial: stands[ending.attempt].used for ending in taken}
     for ending in taken:
-        verdict = outcomes[ending.attempt].verdict
+        used[stands[ending.attempt].trial] += outcomes[ending.attempt].verdict != "cancelled"
+    chosen: dict[str, str] = {}
+    for ending in taken:
+        known, verdict = stands[ending.attempt], outcomes[ending.attempt].verdict
         final = verdict in ("passed", "failed") or (
-            verdict == "infra_error" and used[ending.trial] >= max_attempts
+            verdict == "infra_error" and used[known.trial] >= max_attempts
         )
-        if final and ending.trial in cells and ending.trial not in accepted:
-            accepted[ending.trial] = ending
+        if final and not known.has_outcome:
+            chosen.setdefault(known.trial, ending.attempt)
+    return set(chosen.values())
+
+
+def _write(
+    connection: Connection,
+    taken: Sequence[Ending],
+    outcomes: Mapping[str, Outcome],
+    stands: Mapping[str, _Standing],
+    accepted: Set[str],
+) -> None:
+    rows = (
+        (
+            *("ended", e.node, e.ended_at, e.record),
+            *(*judged(outcomes[e.attempt]).values(), e.attempt),
+        )
+        for e in taken
+    )
+    update_rows(connection, ATTEMPT, ENDED, rows)
     if accepted:
-        connection.execute(
-            update(TRIAL)
-            .where(TRIAL.c.id == bindparam("of"))
-            .values(accepted=bindparam("attempt")),
-            [{"of": trial, "attempt": e.attempt} for trial, e in accepted.items()],
-        )
-        count(connection, [(cells[t], outcomes[e.attempt]) for t, e in accepted.items()])
-    return {ending.attempt for ending in accepted.values()}
-
-
-def _open_trials(
-    connection: Connection, trials: Sequence[str]
-) -> tuple[dict[str, int], Counter[str]]:
-    """Cell of each trial that has no accepted attempt, and how many attempts each has used up."""
-    cells: dict[str, int] = {}
-    used: Counter[str] = Counter()
-    for some in batched(trials, LOOKUP):
-        cells |= {
-            id_: cell
-            for id_, cell in connection.execute(
-                select(TRIAL.c.id, TRIAL.c.cell)
-                .where(TRIAL.c.id.in_(some), TRIAL.c.accepted.is_(None))
-                .with_for_update()
-            )
-        }
-        used.update(
-            connection.scalars(
-                select(ATTEMPT.c.trial).where(
-                    ATTEMPT.c.trial.in_(some),
-                    ATTEMPT.c.state == "ended",
-                    ATTEMPT.c.verdict != "cancelled",
-                )
-            )
-        )
-    return cells, used
+        update_rows(connection, TRIAL, ("accepted",), ((a, stands[a].trial) for a in accepted))
+        count(connection, [(stands[a].cell, outcomes[a]) for a in accepted])
 
 
 def count(connection: Connection, outcomes: Sequence[tuple[int, Outcome]]) -> None:
@@ -204,13 +200,6 @@ def count(connection: Connection, outcomes: Sequence[tuple[int, Outcome]]) -> No
             )
         ):
             row[place] += amount
-    names = ("n", "passed", "infra_errors", "collateral", "reward_sum", "reward_sumsq")
-    connection.execute(
-        update(CELL)
-        .where(CELL.c.id == bindparam("cell"))
-        .values({name: CELL.c[name] + bindparam(f"more_{name}") for name in names}),
-        [
-            {"cell": cell} | {f"more_{n}": v for n, v in zip(names, row, strict=True)}
-            for cell, row in sums.items()
-        ],
-    )
+    held = select(CELL.c.id).where(among(connection, CELL.c.id, sums)).order_by(CELL.c.id)
+    connection.execute(held.with_for_update())  # in one order, so that no two wait for each other
+    update_rows(connection, CELL, COUNTS, ((*row, cell) for cell, row in sums.items()), add=True)

@@ -5,6 +5,7 @@ import json
 from sqlalchemy import Engine, select
 
 from ..trial import CellKey, TrialKey
+from .bulk import among
 from .tables import CELL, TRIAL, WAVE
 
 
@@ -13,9 +14,10 @@ def trial_keys(engine: Engine, experiment: str, trials: list[str]) -> dict[str, 
     query = (
         select(TRIAL.c.id, TRIAL.c.sample, CELL.c.task, CELL.c.entry, CELL.c.band, CELL.c.levels)
         .join_from(TRIAL, CELL, TRIAL.c.cell == CELL.c.id)
-        .where(TRIAL.c.experiment == experiment, TRIAL.c.id.in_(trials))
+        .where(TRIAL.c.experiment == experiment)
     )
     with engine.connect() as connection:
+        query = query.where(among(connection, TRIAL.c.id, trials))
         return {
             id_: TrialKey(
                 cell=CellKey(

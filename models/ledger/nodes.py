@@ -2,28 +2,20 @@
 
 import time
 
-from sqlalchemy import Engine, insert, select, update
+from sqlalchemy import Engine, update
 
 from ..node import NodeProfile
+from .bulk import insert_if_absent
 from .tables import NODE, NODE_PROFILE
+from .writing import writing
 
 
 def write_node(engine: Engine, node: str, profile: NodeProfile) -> None:
     """Write down that a node was seen with this profile now."""
-    seen = {"profile": profile.profile_hash, "seen_at": time.time()}
-    with engine.begin() as connection:
-        known = connection.scalar(
-            select(NODE_PROFILE.c.hash).where(NODE_PROFILE.c.hash == profile.profile_hash)
-        )
-        if known is None:
-            connection.execute(
-                insert(NODE_PROFILE),
-                {
-                    "hash": profile.profile_hash,
-                    "first_seen_at": time.time(),
-                    "document": profile.model_dump_json(),
-                },
-            )
-        changed = connection.execute(update(NODE).where(NODE.c.id == node).values(**seen))
-        if not changed.rowcount:
-            connection.execute(insert(NODE), {"id": node} | seen)
+    hash_, now = profile.profile_hash, time.time()
+    new = {"hash": hash_, "first_seen_at": now, "document": profile.model_dump_json()}
+    seen = {"profile": hash_, "seen_at": now}
+    with writing(engine) as connection:
+        insert_if_absent(connection, NODE_PROFILE, new)
+        if not insert_if_absent(connection, NODE, {"id": node} | seen):
+            connection.execute(update(NODE).where(NODE.c.id == node).values(**seen))

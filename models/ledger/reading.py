@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Engine, func, select
+from sqlalchemy.engine import RowMapping
 
 from ..band import Band
 from ..errors import LedgerError
@@ -161,17 +162,22 @@ def attempts(engine: Engine, name: str) -> Iterator[AttemptLine]:
         .order_by(TRIAL.c.position, ATTEMPT.c.number)
     )
     with engine.connect() as connection:
-        for row in connection.execution_options(yield_per=500).execute(query).mappings():
-            values = dict(row)
-            record = values.pop("record")
-            yield AttemptLine(
-                **values
-                | {
-                    "levels": dict(json.loads(values["levels"])),
-                    "accepted": bool(values["accepted"]),
-                    "record": AttemptRecord.decode(record) if record else None,
-                }
-            )
+        streamed = connection.execution_options(yield_per=500)
+        with streamed.execute(query) as found:  # closed also where it is left half read
+            yield from map(_line, found.mappings())
+
+
+def _line(row: RowMapping) -> AttemptLine:
+    values = dict(row)
+    record = values.pop("record")
+    return AttemptLine(
+        **values
+        | {
+            "levels": dict(json.loads(values["levels"])),
+            "accepted": bool(values["accepted"]),
+            "record": AttemptRecord.decode(record) if record else None,
+        }
+    )
 
 
 def progress(engine: Engine, name: str) -> tuple[int, int]:

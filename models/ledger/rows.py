@@ -1,10 +1,31 @@
-"""The tables: one SQLModel row per noun. Times are Unix seconds; documents are JSON texts."""
+"""The tables: one SQLModel row per noun. Times are Unix seconds; documents are JSON texts.
 
-from sqlalchemy import Index, UniqueConstraint
+What stands here is what the last migration leaves: a change here comes with a new revision in
+`migrations/versions`.
+"""
+
+from typing import ClassVar
+
+from sqlalchemy import BigInteger, Index, MetaData, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
+NAMES = {  # a constraint without a name cannot be migrated
+    "ix": "%(table_name)s_%(column_0_N_name)s_index",
+    "uq": "%(table_name)s_%(column_0_N_name)s_unique",
+    "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
+    "pk": "%(table_name)s_pkey",
+}
+UNDER_WAY = text("state = 'placed'")
+WITHOUT_OUTCOME = text("accepted IS NULL")
 
-class ExperimentRow(SQLModel, table=True):
+
+class Row(SQLModel):
+    """The ground of every table of the ledger."""
+
+    metadata: ClassVar[MetaData] = MetaData(naming_convention=NAMES)
+
+
+class ExperimentRow(Row, table=True):
     """An experiment as it was resolved; `fingerprint` tells whether a file still means the same.
 
     `state` is `active`, `paused` or `cancelled`: whether a fleet's scheduler works on it. `blobs`
@@ -25,59 +46,59 @@ class ExperimentRow(SQLModel, table=True):
     version: str
 
 
-class TaskRow(SQLModel, table=True):
+class TaskRow(Row, table=True):
     """A task of an experiment, with the whole `Task` as it was loaded."""
 
     __tablename__ = "task"
     __table_args__ = (UniqueConstraint("experiment", "name"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    experiment: str = Field(foreign_key="experiment.name", index=True)
+    experiment: str = Field(foreign_key="experiment.name")
     name: str
     content_hash: str
     document: str
 
 
-class EntryRow(SQLModel, table=True):
+class EntryRow(Row, table=True):
     """An agent x model of an experiment."""
 
     __tablename__ = "entry"
     __table_args__ = (UniqueConstraint("experiment", "name"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    experiment: str = Field(foreign_key="experiment.name", index=True)
+    experiment: str = Field(foreign_key="experiment.name")
     name: str
     agent: str
     model: str
     document: str
 
 
-class BandRow(SQLModel, table=True):
+class BandRow(Row, table=True):
     """A band of an experiment; `place` is its order in reports."""
 
     __tablename__ = "band"
     __table_args__ = (UniqueConstraint("experiment", "name"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    experiment: str = Field(foreign_key="experiment.name", index=True)
+    experiment: str = Field(foreign_key="experiment.name")
     name: str
     place: int
     document: str
 
 
-class WaveRow(SQLModel, table=True):
+class WaveRow(Row, table=True):
     """A wave and the levels that were set for the whole of it."""
 
     __tablename__ = "wave"
     __table_args__ = (UniqueConstraint("experiment", "number"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    experiment: str = Field(foreign_key="experiment.name", index=True)
+    experiment: str = Field(foreign_key="experiment.name")
     number: int
     levels: str
 
 
-class CellRow(SQLModel, table=True):
+class CellRow(Row, table=True):
     """Counts of one cell, kept up on ingest so that analysis does not scan trials.
 
     `n` counts trials with an outcome, infra errors among them; `collateral` counts the infra
@@ -88,7 +109,7 @@ class CellRow(SQLModel, table=True):
     __table_args__ = (UniqueConstraint("experiment", "key"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    experiment: str = Field(foreign_key="experiment.name", index=True)
+    experiment: str = Field(foreign_key="experiment.name")
     key: str
     task: str
     entry: str
@@ -103,11 +124,19 @@ class CellRow(SQLModel, table=True):
     reward_sumsq: float = 0.0
 
 
-class TrialRow(SQLModel, table=True):
+class TrialRow(Row, table=True):
     """One trial; `accepted` is the attempt whose outcome counts, None while it is owed."""
 
     __tablename__ = "trial"
-    __table_args__ = (Index("trial_owed", "experiment", "accepted", "position"),)
+    __table_args__ = (
+        Index(
+            "trial_owed",
+            "experiment",
+            "position",
+            sqlite_where=WITHOUT_OUTCOME,
+            postgresql_where=WITHOUT_OUTCOME,
+        ),
+    )
 
     id: str = Field(primary_key=True)
     experiment: str = Field(foreign_key="experiment.name")
@@ -118,7 +147,7 @@ class TrialRow(SQLModel, table=True):
     accepted: str | None = None
 
 
-class AttemptRow(SQLModel, table=True):
+class AttemptRow(Row, table=True):
     """One execution of a trial on a node. Append-only: a retry is another row.
 
     `state` is `placed` until its record arrives, then `ended`; `record` is the whole
@@ -127,14 +156,22 @@ class AttemptRow(SQLModel, table=True):
     """
 
     __tablename__ = "attempt"
-    __table_args__ = (UniqueConstraint("trial", "number"),)
+    __table_args__ = (
+        UniqueConstraint("trial", "number"),
+        Index(
+            "attempt_under_way",
+            "experiment",
+            sqlite_where=UNDER_WAY,
+            postgresql_where=UNDER_WAY,
+        ),
+    )
 
     id: str = Field(primary_key=True)
     experiment: str = Field(foreign_key="experiment.name", index=True)
-    trial: str = Field(foreign_key="trial.id", index=True)
+    trial: str = Field(foreign_key="trial.id")
     number: int
     node: str
-    state: str = Field(default="placed", index=True)
+    state: str = "placed"
     placed_at: float | None = None
     ended_at: float | None = None
     verdict: str | None = None
@@ -147,7 +184,7 @@ class AttemptRow(SQLModel, table=True):
     record: str | None = None
 
 
-class NodeRow(SQLModel, table=True):
+class NodeRow(Row, table=True):
     """A node and the profile that it had last."""
 
     __tablename__ = "node"
@@ -157,7 +194,7 @@ class NodeRow(SQLModel, table=True):
     seen_at: float
 
 
-class NodeProfileRow(SQLModel, table=True):
+class NodeProfileRow(Row, table=True):
     """What a node's hardware and software were, stored once per change."""
 
     __tablename__ = "node_profile"
@@ -167,7 +204,7 @@ class NodeProfileRow(SQLModel, table=True):
     document: str
 
 
-class SourceRow(SQLModel, table=True):
+class SourceRow(Row, table=True):
     """A tree of results that others produced, as it was imported into an experiment.
 
     `document` is a `models.source.Source`: what the source says of itself, how it was read, and
@@ -178,7 +215,7 @@ class SourceRow(SQLModel, table=True):
     __table_args__ = (UniqueConstraint("experiment", "kind", "path"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    experiment: str = Field(foreign_key="experiment.name", index=True)
+    experiment: str = Field(foreign_key="experiment.name")
     kind: str
     path: str
     content_hash: str
@@ -186,7 +223,7 @@ class SourceRow(SQLModel, table=True):
     document: str
 
 
-class EventRow(SQLModel, table=True):
+class EventRow(Row, table=True):
     """Something that happened to the run itself: started, interrupted, a record refused."""
 
     __tablename__ = "event"
@@ -197,3 +234,12 @@ class EventRow(SQLModel, table=True):
     kind: str
     subject: str = ""
     document: str = "{}"
+
+
+class LeaderRow(Row, table=True):
+    """The highest fence that a leading scheduler ever had: one row, its `id` 1."""
+
+    __tablename__ = "leader"
+
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    fence: int = Field(sa_type=BigInteger)

@@ -6,6 +6,7 @@ from sqlalchemy import Engine, delete, insert, select
 
 from ..source import Source
 from .tables import SOURCE
+from .writing import writing
 
 
 def write_source(engine: Engine, experiment: str, source: Source) -> None:
@@ -23,7 +24,7 @@ def write_source(engine: Engine, experiment: str, source: Source) -> None:
         & (SOURCE.c.kind == source.kind)
         & (SOURCE.c.path == source.path)
     )
-    with engine.begin() as connection:
+    with writing(engine) as connection:
         connection.execute(delete(SOURCE).where(same))
         connection.execute(insert(SOURCE), row)
 

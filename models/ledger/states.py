@@ -7,6 +7,7 @@ from sqlalchemy import Engine, select, update
 from ..errors import LedgerError
 from .events import write_event
 from .tables import EXPERIMENT
+from .writing import writing
 
 State = Literal["active", "paused", "cancelled"]
 
@@ -18,7 +19,7 @@ def set_state(engine: Engine, experiment: str, state: State) -> None:
         LedgerError: there is no such experiment.
     """
     query = update(EXPERIMENT).where(EXPERIMENT.c.name == experiment).values(state=state)
-    with engine.begin() as connection:
+    with writing(engine) as connection:
         if not connection.execute(query).rowcount:
             raise LedgerError(f"no experiment {experiment!r} in this store")
         write_event(connection, experiment, state)

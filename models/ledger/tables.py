@@ -1,11 +1,10 @@
 """The tables behind the rows, for statements in bulk."""
 
 from sqlalchemy import Table
-from sqlmodel import SQLModel
 
-from . import rows as rows  # importing the rows registers their tables
+from .rows import Row
 
-_OF = SQLModel.metadata.tables
+_OF = Row.metadata.tables
 
 EXPERIMENT: Table = _OF["experiment"]
 TASK: Table = _OF["task"]
@@ -19,3 +18,4 @@ NODE: Table = _OF["node"]
 NODE_PROFILE: Table = _OF["node_profile"]
 SOURCE: Table = _OF["source"]
 EVENT: Table = _OF["event"]
+LEADER: Table = _OF["leader"]

@@ -17,7 +17,6 @@ from infranoise.models.ledger import reading
 from infranoise.models.ledger.adopt import Adopted, Adoption
 from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.sources import sources, write_source
-from infranoise.models.ledger.store import open_store
 from infranoise.models.origin import Origin
 from infranoise.models.source import Source, Total, Unrecorded
 from infranoise.models.task import Task
@@ -29,8 +28,8 @@ CANCELLED = Evidence(node_seen="unknown", cancelled="by its user")
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
-    return open_store(tmp_path / "ledger.sqlite")
+def engine(store: Engine) -> Engine:
+    return store
 
 
 def graded(reward: float) -> Evidence:

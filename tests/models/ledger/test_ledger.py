@@ -1,10 +1,9 @@
 """The ledger: enrol once, owe what has no outcome, take each ending in once."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
@@ -15,7 +14,6 @@ from infranoise.models.ledger import reading
 from infranoise.models.ledger.attempts import Owed, abandon, owed, place
 from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.ingest import Ending, Ingested, ingest
-from infranoise.models.ledger.store import open_store
 from infranoise.models.message import AttemptRecord
 from infranoise.models.task import Task
 from infranoise.models.trial import CellKey, TrialKey
@@ -37,11 +35,6 @@ def wave(*names: str) -> Wave:
         for position, (name, band) in enumerate(zip(names, ("1x", "2x", "3x", "5x")))
     )
     return Wave(0, (), trials)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Engine:
-    return open_store(tmp_path / "ledger.sqlite")
 
 
 @pytest.fixture
@@ -233,14 +226,15 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=actions, max_attempts=st.integers(1, 3))
 def test_whatever_happens_a_trial_is_counted_at_most_once_and_no_attempt_is_lost(
     actions: list[tuple[str, str, float | None]],
     max_attempts: int,
+    make_store: Callable[[], Engine],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    store = open_store(tmp_path_factory.mktemp("store") / "l.sqlite")
+    store = make_store()
     folder = tmp_path_factory.getbasetemp()
     task = Task(
         name="suite/one", title="", directory=folder, content_hash="c", environment_hash="e"

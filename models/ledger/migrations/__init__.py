@@ -1,0 +1,1 @@
+"""Migrations of the ledger's tables; `alembic revision --rev-id NUMBER -m "words"` begins one."""

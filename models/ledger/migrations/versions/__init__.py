@@ -1,0 +1,1 @@
+"""Revisions, one file each, in the order of their numbers; what was released never changes."""
