@@ -1,5 +1,6 @@
 """Run one command on this machine to its end: a deadline, and bounded memory for its output."""
 
+import errno
 import os
 import selectors
 import signal
@@ -10,11 +11,12 @@ from pathlib import Path
 from typing import IO
 
 from ...models.errors import PodLost
-from ...models.execution import ExecResult
+from ...models.execution import ExecResult, Stream
 from .tail import Tail
 
 CHUNK_BYTES = 1 << 18
 DEATH_TIMEOUT_S = 10.0
+NOT_EXECUTABLE = 126
 LINGER_S = 0.5  # how long output that a surviving child holds open is waited for
 
 
@@ -77,6 +79,20 @@ def run(
         stdout=watch.stdout.stream(),
         stderr=watch.stderr.stream(),
     )
+
+
+def not_begun(problem: OSError) -> ExecResult:
+    """The end of a command that cannot be executed as it stands, as a shell tells it.
+
+    Raises:
+        PodLost: the fault is this machine's (no memory, no descriptors), not the command's.
+    """
+    if problem.errno not in (errno.E2BIG, errno.ENOENT, errno.ENOTDIR, errno.EACCES):
+        reason = f"no process can be started: {problem}"
+        raise PodLost(reason, reason="spawn") from problem
+    told = str(problem)
+    stderr = Stream(tail=told, total_bytes=len(told.encode()))
+    return ExecResult(exit_code=NOT_EXECUTABLE, wall_s=0.0, stderr=stderr)
 
 
 def _end(process: subprocess.Popen[bytes], watch: "_Watch", kill: Callable[[], object]) -> None:

@@ -1,6 +1,5 @@
 """One pod that is ordinary processes: a private tree, namespaces, and a group under limits."""
 
-import errno
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -8,9 +7,8 @@ from typing import Self
 
 from ...models.counters import Counters
 from ...models.errors import PodLost, Refused, StartFailed
-from ...models.execution import KILLED, ExecResult, Stream
+from ...models.execution import KILLED, ExecResult
 from ...models.limits import Effective
-from ..meters.cgroup import network_bytes
 from . import command, owner, private_tree, residue, tree_copy
 from .enclosure import Enclosure
 from .ground import Ground, cpus_allowed
@@ -18,6 +16,7 @@ from .group import Group
 from .launcher import Request
 from .plain_files import REMEDY, ROOT, normal
 from .pod import PodOrder
+from .process_counters import tally
 from .process_words import NOT_JOINED, environment, joined
 from .residue import Residue
 from .template import Template
@@ -25,7 +24,6 @@ from .vigil import Vigil
 
 DOWNLOAD_BYTES = 1 << 30
 OOM_ENDED = "an OOM kill has ended it (oom_scope = pod)"
-NOT_EXECUTABLE = 126  # what a shell says
 OOM_COUNT_TIMEOUT_S = 0.5
 
 
@@ -81,7 +79,7 @@ class ProcessPod:
                 stdin=stdin,
             )
         except OSError as problem:
-            return self._not_begun(problem)
+            return command.not_begun(problem)
         if self.order.limits.oom_scope == "pod" and group.look().oom_kills:
             self._end(OOM_ENDED)
             return result if result.timed_out else result.model_copy(update={"exit_code": KILLED})
@@ -115,22 +113,9 @@ class ProcessPod:
         reading = self._group.look()
         self._vigil.note(reading)
         storage_bytes = self._vigil.check_storage()
-        seen = self._vigil.seen()
-        received, sent = self._network_bytes()
-        self._last = Counters(
-            source=self._group.enforcement,
-            oom_kills=reading.oom_kills,
-            memory_peak_bytes=reading.memory_peak_bytes,
-            anon_peak_bytes=seen.anon_peak_bytes,
-            cpu_s=reading.cpu_s,
-            throttled_s=reading.throttled_s,
-            throttled_periods=reading.throttled_periods,
-            pids_peak=reading.pids_peak if reading.pids_peak is not None else seen.pids_peak,
-            rx_bytes=received,
-            tx_bytes=sent,
-            storage_bytes=storage_bytes,
-            storage_exceeded=seen.storage_exceeded,
-        )
+        net_dev = None if self._enclosure is None else self._enclosure.net_dev()
+        source, seen = self._group.enforcement, self._vigil.seen()
+        self._last = tally(source, reading, seen, storage_bytes, net_dev)
         return self._last
 
     def stop(self) -> None:
@@ -217,15 +202,6 @@ class ProcessPod:
             )
         return self._group, self._vigil
 
-    def _not_begun(self, problem: OSError) -> ExecResult:
-        """The end of a command that cannot be executed as it stands; else PodLost is raised."""
-        if problem.errno not in (errno.E2BIG, errno.ENOENT, errno.ENOTDIR, errno.EACCES):
-            reason = f"pod {self.order.attempt_id}: no process can be started: {problem}"
-            raise PodLost(reason, reason="spawn") from problem
-        told = str(problem)
-        stderr = Stream(tail=told, total_bytes=len(told.encode()))
-        return ExecResult(exit_code=NOT_EXECUTABLE, wall_s=0.0, stderr=stderr)
-
     def _require_intact(self, group: Group, result: ExecResult) -> None:
         """See that the command had its pod from beginning to end."""
         if self._enclosure is not None and not self._enclosure.alive():
@@ -249,10 +225,6 @@ class ProcessPod:
 
     def _storage_bytes(self) -> int:
         return max(0, private_tree.allocated_bytes(self._tree) - self._baseline_bytes)
-
-    def _network_bytes(self) -> tuple[int | None, int | None]:
-        text = None if self._enclosure is None else self._enclosure.net_dev()
-        return (None, None) if text is None else network_bytes(text)
 
     def _end_after_oom(self) -> None:
         """End a pod whose scope says so.

@@ -1,5 +1,6 @@
 """Running one command on this machine: its end, its clock, its output, and its interruption."""
 
+import errno
 import os
 import signal
 import threading
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from infranoise.models.errors import PodLost
 from infranoise.models.execution import ExecResult
-from infranoise.workers.pods.command import exit_code, run
+from infranoise.workers.pods.command import exit_code, not_begun, run
 
 
 def sh(script: str, **more: Any) -> ExecResult:
@@ -80,3 +82,12 @@ def test_descriptors_do_not_leak() -> None:
 def test_a_program_that_is_not_there_is_an_os_error() -> None:
     with pytest.raises(FileNotFoundError):
         run(["/no/such"], env={}, cap_bytes=10, kill=lambda: None)
+
+
+def test_a_command_that_cannot_begin_is_told_from_a_machine_that_cannot() -> None:
+    with pytest.raises(OSError, match="too long") as raised:
+        run(["echo", "x" * 3_000_000], env={}, cap_bytes=10, kill=lambda: None)
+    told = not_begun(raised.value)
+    assert (told.exit_code, "too long" in told.stderr.tail) == (126, True)
+    with pytest.raises(PodLost, match="no process can be started"):
+        not_begun(OSError(errno.EMFILE, "too many open files"))

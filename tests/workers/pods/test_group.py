@@ -1,7 +1,10 @@
 """Limits as kernel settings, and what is read back, for both versions, without a kernel."""
 
-from collections.abc import Mapping
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import given
@@ -18,6 +21,7 @@ from infranoise.workers.pods.group import (
     differences,
     shares_of,
     weight_of,
+    write,
 )
 
 MIB = 1 << 20
@@ -185,3 +189,46 @@ def test_rounding_to_pages_is_no_difference(ceiling: int, off: int) -> None:
         enforcement="test",
     )
     assert differences(limits, found) == ()
+
+
+@pytest.fixture
+def live_v2(missing: Callable[[str], NoReturn]) -> Iterator[CgroupV2]:
+    """A real v2 cgroup. It needs no controller to be joined, frozen and killed."""
+    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    mount = next((Path(fields[1]) for fields in mounts if fields[2] == "cgroup2"), None)
+    if mount is None or not os.access(mount, os.W_OK):
+        missing("a cgroup v2 hierarchy that may be written to")
+    group = CgroupV2(mount / f"infranoise-test-{os.getpid()}")
+    group.make()
+    yield group
+    group.remove()
+
+
+FORKING = "echo 0 > $0; while :; do sleep 600 & sleep 0.01; done"
+
+
+@pytest.mark.parametrize("strokes", ["cgroup.kill", "freezing"])
+def test_a_v2_group_that_keeps_forking_is_killed_whole(
+    live_v2: CgroupV2, strokes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if strokes == "freezing":  # as before Linux 5.14
+
+        def without_kill(file: Path, text: str) -> None:
+            if file.name == "cgroup.kill":
+                raise FileNotFoundError(file)
+            write(file, text)
+
+        monkeypatch.setattr(cgroup_v2, "write", without_kill)
+    forking = subprocess.Popen(["sh", "-c", FORKING, str(live_v2.joins()[0])])
+    try:
+        while len(live_v2.members()) < 4:
+            assert forking.poll() is None
+        assert live_v2.kill() >= 4
+        assert live_v2.members() == ()
+        assert forking.wait(20) == -9
+    finally:
+        forking.kill()
+    assert (live_v2.look().cpu_s or 0) > 0
+    live_v2.remove()
+    live_v2.remove()
+    assert not live_v2.folders()[0].exists()
