@@ -40,12 +40,23 @@ def analyze(
     Raises:
         DesignError: the table, its columns or its factors are not as said.
     """
+    return findings(*question(table, columns, factors, reference, margin))
+
+
+def question(
+    table: Cells | Path | str,
+    columns: Mapping[str, str] | str | None = None,
+    factors: Iterable[Factor | str] = (),
+    reference: str | None = None,
+    margin: float = MARGIN,
+) -> tuple[Cells, Asked]:
+    """The cells of a table and what is asked of them; arguments and errors as `analyze`."""
     asked = [f if isinstance(f, Factor) else Factor.parse(f) for f in factors]
     waves = tuple(dict.fromkeys(f.wave for f in asked if f.wave is not None))
     if not isinstance(table, Cells):
         names = [*(f.name for f in asked if f.name != "band"), *waves]
         table = read_table(Path(table), named_columns(Path(table), columns, names))
-    return findings(table, Asked(reference, tuple(asked), waves, margin))
+    return table, Asked(reference, tuple(asked), waves, margin)
 
 
 def named_columns(

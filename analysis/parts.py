@@ -50,6 +50,11 @@ class Asked:
         named = {factor.name for factor in self.factors}
         return self.factors if "band" in named else (BAND, *self.factors)
 
+    @property
+    def set_per_wave(self) -> tuple[str, ...]:
+        """Factors that were set for the waves of the first wave factor as a whole."""
+        return tuple(f.name for f in self.factors if f.wave in self.waves[:1])
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -100,7 +105,9 @@ class Parts:
         """What a run's trials share; of the first wave factor, None where there is none."""
         if not self.asked.waves:
             return None
-        return self._tried("runs", run_shocks, self.cells, self.asked.waves[0])
+        return self._tried(
+            "runs", run_shocks, self.cells, self.asked.waves[0], self.asked.set_per_wave
+        )
 
     def noise_budget(
         self, found: Attribution | None, run: RunShocks | None, target: Literal["same", "new"]

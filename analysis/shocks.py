@@ -11,6 +11,7 @@ with `v_t n_t` the unbiased variance of one trial of task t, tested by
 Source: statistics.md 3.8; Fisher's index of dispersion (1925), Statistical Methods, section 57.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,8 @@ class RunShocks:
     """Spread of run means beyond sampling.
 
     `sigma2_run` is a variance of fractions, unbiased and so at times below 0; `overdispersion` is
-    chi2/df, about 1 when sampling explains all. `entries` and `runs` are those that entered.
+    chi2/df, about 1 when sampling explains all. `entries` (each at one level of what is held apart)
+    and `runs` are those that entered.
     """
 
     sigma2_run: float
@@ -39,21 +41,23 @@ class RunShocks:
     runs: int
 
 
-def run_shocks(cells: Cells, run: str = "run") -> RunShocks:
+def run_shocks(cells: Cells, run: str = "run", apart: Sequence[str] = ()) -> RunShocks:
     """Test the runs of each entry against sampling alone.
 
     Args:
         cells: counts by task, entry and `run`. A run's label counts within its entry, so that
             labels may repeat between entries. Tasks that an entry's runs do not all have are left
             out of that entry.
+        apart: factors that were set for whole runs: a run is compared with those of its own levels,
+            so that what the factor does is no shock.
     Raises:
         SampleTooSmall: no entry has two runs of a common task with any spread.
-        DesignError: cells without task, entry or `run`.
+        DesignError: cells without task, entry, `run` or a factor of `apart`.
     """
-    names = ("entry", run, "task")
-    cells.require(*names)
-    shape = [len(cells.levels[name]) for name in names]
-    key, slots = mixed_radix([cells.codes[name] for name in names], shape, len(cells))
+    cells.require("entry", run, "task", *apart)
+    group, groups = cells.strata("entry", *apart)
+    shape = [groups, len(cells.levels[run]), len(cells.levels["task"])]
+    key, slots = mixed_radix([group, cells.codes[run], cells.codes["task"]], shape, len(cells))
     n, total, total_sq = (
         np.bincount(key, weights=column, minlength=slots).reshape(shape)
         for column in (cells.n, cells.reward_sum, cells.reward_sumsq)

@@ -63,15 +63,35 @@ def run(
     raise typer.Exit(run_file(file, asked))
 
 
-def plan(file: File, runtime: Runtime = None, json: Json = False) -> None:
-    """Print what an experiment would run: matrix, counts, time, detectable effect. Spends nothing.
+def plan(
+    file: File,
+    runtime: Runtime = None,
+    power_from: Annotated[
+        str | None,
+        typer.Option(
+            help="Earlier results to size by: a run's folder, a store, a CSV or Parquet table.",
+            envvar="INFRANOISE_POWER_FROM",
+            show_default=False,
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="What a table's columns are: task=…,entry=…,band=…,passed=…"),
+    ] = None,
+    margin: Annotated[float, typer.Option(help="Equivalence margin in points.")] = 3.0,
+    json: Json = False,
+) -> None:
+    """Print what an experiment would run: matrix, counts, time, what it can show. Spends nothing.
 
     \b
     infranoise plan headroom.toml
+    infranoise plan headroom.toml --power-from infranoise-runs/headroom
     """
+    from .plan import Question
     from .plan import plan as show
 
-    raise typer.Exit(show(file, runtime=runtime, as_json=json))
+    asked = Question(runtime, power_from, column or (), margin)
+    raise typer.Exit(show(file, asked, as_json=json))
 
 
 def preflight(

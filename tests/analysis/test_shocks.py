@@ -72,3 +72,18 @@ def test_one_run_or_no_spread_is_refused() -> None:
         run_shocks(_runs(np.array([[[1, 0, 1]]])))
     with pytest.raises(SampleTooSmall, match="repeat the run"):
         run_shocks(_runs(np.ones((1, 3, 4), int)))
+
+
+def test_what_was_set_for_whole_runs_is_no_shock() -> None:
+    rng = np.random.default_rng(6)
+    run, task = np.indices((12, 60)).reshape(2, -1)
+    rate = rng.uniform(0.3, 0.6, 60)[task] + 0.3 * (run % 2)
+    cells = Cells.of_counts(
+        {"entry": ["e"] * run.size, "run": run, "task": task, "level": run % 2},
+        n=np.ones(run.size),
+        passed=rng.binomial(1, rate),
+    )
+    assert run_shocks(cells).p < 0.001
+    found = run_shocks(cells, apart=["level"])
+    assert found.p > 0.01
+    assert (found.entries, found.runs, found.df) == (2, 12, 10)
