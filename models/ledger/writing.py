@@ -38,13 +38,16 @@ def writing(engine: Engine, fence: int | None = None) -> Iterator[Connection]:
 
 
 def take_lead(engine: Engine, fence: int) -> None:
-    """Make a fence the highest: what was begun under a lower one has ended, and none will begin.
+    """Begin a lead: what an earlier one had begun to write has ended, and it will begin no more.
 
     Raises:
-        Deposed: a higher fence was seen.
+        Deposed: this fence, or a higher one, was seen before; try again with a new fence.
     """
-    with writing(engine, fence):
-        pass
+    with writing(engine) as connection:
+        seen = _hold(connection)
+        if seen >= fence:
+            raise Deposed(fence, seen)
+        connection.execute(update(LEADER).values(fence=fence))
 
 
 def next_fence_at_least(engine: Engine) -> int:
@@ -54,10 +57,18 @@ def next_fence_at_least(engine: Engine) -> int:
 
 
 def _check(connection: Connection, fence: int) -> None:
-    """Hold the highest fence where it is until this transaction ends; raise it to this one."""
-    insert_if_absent(connection, LEADER, {"id": ONLY, "fence": fence})
-    seen = connection.execute(select(LEADER.c.fence).with_for_update()).scalar_one()
+    seen = _hold(connection)
     if seen > fence:
         raise Deposed(fence, seen)
     if seen < fence:
         connection.execute(update(LEADER).values(fence=fence))
+
+
+def _hold(connection: Connection) -> int:
+    """The highest fence that was seen; nobody can raise it until this transaction ends."""
+    held = select(LEADER.c.fence).with_for_update()
+    seen = connection.scalar(held)
+    if seen is None:
+        insert_if_absent(connection, LEADER, {"id": ONLY, "fence": 0})
+        seen = connection.execute(held).scalar_one()
+    return int(seen)
