@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 
 from celery import Celery
+from kombu.exceptions import OperationalError
 
+from ..models.errors import BrokerError
 from ..models.message import RUN_ATTEMPT, AttemptMessage, node_queue
 
 
@@ -24,8 +26,18 @@ class Enqueuer:
     def send(self, node: str, messages: Iterable[AttemptMessage]) -> None:
         """Put messages on a node's queue. The Celery task id is the attempt's id.
 
-        The keyword arguments beside the message are for those who watch the queue in Flower.
+        The keyword arguments beside the message are for those who watch the queue in Flower; the
+        message itself is not shown there.
+
+        Raises:
+            BrokerError: the queue server went away; what was not sent is never started.
         """
+        try:
+            self._send(node, messages)
+        except OperationalError as error:
+            raise BrokerError(f"the queue server went away: {error}") from error
+
+    def _send(self, node: str, messages: Iterable[AttemptMessage]) -> None:
         with self._app.producer_pool.acquire(block=True) as producer:
             for message in messages:
                 cell = message.key.cell

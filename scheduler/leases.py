@@ -14,11 +14,17 @@ from ..models.lease.capacity import Capacity
 FRESH_MS = 7_000  # a node that was not heard of for so long gets nothing more
 GRANT_MS = 30_000  # time for a message to reach its node and be started
 REAP_AT_ONCE = 500
+REAP_GAP_MS = 3_000  # after so long without a look at the leases, nodes get time to renew them
+REAP_HOLD_MS = 5_000  # two heartbeats, and some
 
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """A node as Redis has it. `silent_s` is how long ago it was heard of."""
+    """A node as Redis has it. `silent_s` is how long ago it was heard of.
+
+    `state` is `up`, `drain` (an operator said so, until one says `up`) or `leaving` (its worker was
+    told to go).
+    """
 
     id: str
     state: str
@@ -26,6 +32,29 @@ class NodeState:
     free: Capacity
     silent_s: float
     hello: dict[str, Any]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it was heard of lately."""
+        return self.silent_s * 1000 < FRESH_MS
+
+    @property
+    def condition(self) -> str:
+        """Its state; not heard of: `left` where it said that it goes, else `silent`."""
+        if self.fresh:
+            return self.state
+        return "left" if self.state == "leaving" else "silent"
+
+    @property
+    def takes_trials(self) -> bool:
+        """Whether it is to get trials now."""
+        return self.state == "up" and self.fresh
+
+    @property
+    def runtimes(self) -> frozenset[str] | None:
+        """The kinds of pods that it offers; None where it does not tell."""
+        told = self.hello.get("runtimes")
+        return None if told is None else frozenset(name for name, why in told.items() if not why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +91,17 @@ class Leases:
         self._revoke, self._lead = register(scripts.REVOKE), register(scripts.LEAD)
         self._step_down = register(scripts.STEP_DOWN)
 
-    def lead(self, token: str, for_ms: int) -> int:
-        """Take or renew the lead; the fence of this lead, 0 where another leads."""
-        return int(self._run(self._lead, token, for_ms))
+    def lead(self, token: str, for_ms: int, at_least: int = 1) -> int:
+        """Take or renew the lead; the fence of this lead, 0 where another leads.
+
+        Args:
+            at_least: the lowest fence that a new lead may have.
+        """
+        return int(self._run(self._lead, token, for_ms, at_least))
+
+    def leader(self) -> str:
+        """The token of the scheduler that leads; "" where none does."""
+        return str(self._command("hget", keys.LEADER, "token") or "")
 
     def step_down(self, token: str) -> None:
         """Give up the lead."""
@@ -104,7 +141,7 @@ class Leases:
 
     def run_out(self) -> list[RunOut]:
         """End the leases whose time is over."""
-        said = self._run(self._reap, REAP_AT_ONCE)
+        said = self._run(self._reap, REAP_AT_ONCE, REAP_GAP_MS, REAP_HOLD_MS)
         return [RunOut(said[i], said[i + 1], said[i + 2] == "1") for i in range(0, len(said), 3)]
 
     def held(self, attempts: Sequence[str]) -> set[str]:

@@ -31,21 +31,33 @@ class Want:
     floor: Capacity
     concurrency: int | None = None
     since: float = 0.0
+    runtime: str = ""
 
 
 @dataclass(slots=True)
 class Room:
-    """What a node has free; `level` is the concurrency in force on it, None while it is empty."""
+    """What a node has free; `level` is the concurrency in force on it, None while it is empty.
+
+    `runtimes` are the kinds of pods that it offers; None: whatever is asked for.
+    """
 
     node: str
     total: Capacity
     free: Capacity
     level: int | None = None
     running: int = 0
+    runtimes: frozenset[str] | None = None
+
+    def could_take(self, want: Want) -> bool:
+        """Whether the trial may start here when nothing else runs here."""
+        offered = self.runtimes is None or want.runtime in self.runtimes
+        return offered and self.total.holds(want.floor)
 
     def takes(self, want: Want) -> bool:
         """Whether the trial may start here now."""
         level = want.concurrency or self.total.slots
+        if not self.could_take(want):
+            return False
         if self.running and self.level is not None and self.level != level:
             return False
         return self.running < level and self.free.holds(want.floor)
@@ -155,7 +167,7 @@ def _reserve(lines: Sequence[Line], rooms: Sequence[Room], now: float) -> dict[s
         head = line.waiting[0]
         if any(room.takes(head) and room.node not in reserved for room in rooms):
             continue
-        able = [r for r in rooms if r.total.holds(head.floor) and r.node not in reserved]
+        able = [r for r in rooms if r.could_take(head) and r.node not in reserved]
         if able:
             reserved[min(able, key=lambda r: (r.running, r.node)).node] = head.trial
     return reserved

@@ -19,13 +19,13 @@ from ..models.ledger.attempts import abandon, place
 from ..models.ledger.events import note
 from ..models.ledger.ingest import Ending, Ingested, ingest
 from ..models.ledger.nodes import write_node
-from ..models.ledger.states import states
+from ..models.ledger.open_work import open_work
 from ..models.message import AttemptRecord
 from ..models.node import NodeProfile
 from ..models.trial import TrialKey
 from .collect import Collector
 from .enqueue import Enqueuer
-from .leases import FRESH_MS, Grant, Leases, NodeState
+from .leases import Grant, Leases, NodeState
 from .placement import Placed, Room
 from .placement import place as choose_nodes
 from .window import Window, attempt_of
@@ -51,6 +51,9 @@ class Service:
     Args:
         only: work on this experiment alone; on all active ones unless given.
         tell: called for each attempt that came home, from the scheduler's thread.
+        fence: the lead under which it writes; None where no other scheduler can be.
+
+    `nodes` are all that are known, with their condition.
     """
 
     engine: Engine
@@ -59,8 +62,10 @@ class Service:
     collector: Collector
     only: str | None = None
     tell: Callable[[Happened], None] = lambda _: None
+    fence: int | None = None
     random: Random = field(default_factory=Random)
     windows: dict[str, Window] = field(default_factory=dict)
+    nodes: dict[str, str] = field(default_factory=dict)
     _looked_at: float = 0.0
     _suspects: set[str] = field(default_factory=set)
     _profiles: dict[str, str] = field(default_factory=dict)
@@ -69,13 +74,15 @@ class Service:
         """One round; waits at most `wait_s` for a record.
 
         Raises:
-            BrokerError: the queue server went away. LedgerError: the store refuses.
+            BrokerError: the queue server went away. LedgerError: the store refuses, or (`Deposed`)
+                another scheduler leads.
         """
         self._receive(wait_s)
         self._end_what_ran_out()
         if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = time.monotonic()
             self._look_at_experiments()
+            self._look_at_nodes()
             self._find_lost_leases()
         self._send()
 
@@ -91,43 +98,44 @@ class Service:
             self._end(name, {a: one.node for a, one in window.running.items()}, lost=True)
 
     def _look_at_experiments(self) -> None:
-        active = {
-            name
-            for name, state in states(self.engine).items()
-            if state == "active" and self.only in (None, name)
-        }
-        for name in active - set(self.windows):
-            self.windows[name] = Window.open(self.engine, name)
-        for name in set(self.windows) - active:
-            self._let_go(name)
+        work = {n: w for n, w in open_work(self.engine).items() if self.only in (None, n)}
+        for name in work.keys() - self.windows.keys():
+            if work[name].state == "active" or work[name].under_way:
+                self.windows[name] = Window.open(self.engine, name)
+        for name, window in list(self.windows.items()):
+            state = work[name].state if name in work else "done"
+            if state == "cancelled":
+                self._cancel(name, window)
+            elif state == "paused":
+                window.pause()
+            elif state == "active":
+                window.resume()
+            if state != "active" and not window.running and name != self.only:
+                del self.windows[name]
 
-    def _let_go(self, name: str) -> None:
-        """An experiment was paused or cancelled: a paused one's attempts end by themselves."""
-        window = self.windows[name]
-        if states(self.engine).get(name) == "cancelled":
-            attempts = list(window.running)
-            self.leases.cancel(attempts)
-            abandon(self.engine, name, "the experiment was cancelled", only=attempts)
-            window.running.clear()
-        window.ready.clear()
-        if not window.running:
-            del self.windows[name]
+    def _cancel(self, name: str, window: Window) -> None:
+        """Give up what is under way; the nodes stop it when they are next heard of."""
+        attempts = list(window.running)
+        self.leases.cancel(attempts)
+        why = "the experiment was cancelled"
+        abandon(self.engine, name, why, only=attempts, fence=self.fence)
+        window.running.clear()
+        window.pause()
 
     # -- out ----------------------------------------------------------------------------------
 
     def _send(self) -> None:
-        active = [window for window in self.windows.values() if not window.finished]
+        active = [w for w in self.windows.values() if not (w.finished or w.paused)]
         for window in active:
             window.top_up()
         lines = [window.line(time.monotonic()) for window in active]
         if not any(line.waiting for line in lines):
             return
-        rooms = self._rooms(self.leases.nodes())
+        rooms = self._rooms(self._look_at_nodes())
         placed = choose_nodes(lines, rooms, self.random, time.monotonic())
         self._grant_and_send(placed)
 
     def _rooms(self, nodes: Sequence[NodeState]) -> list[Room]:
-        self._note_profiles(nodes)
         levels: dict[str, int | None] = {}
         running: dict[str, int] = defaultdict(int)
         for window in self.windows.values():
@@ -135,9 +143,16 @@ class Service:
                 levels[one.node] = one.concurrency
                 running[one.node] += 1
         return [
-            Room(n.id, n.total, n.free, levels.get(n.id) or n.total.slots, running[n.id])
+            Room(
+                n.id,
+                n.total,
+                n.free,
+                levels.get(n.id) or n.total.slots,
+                running[n.id],
+                n.runtimes,
+            )
             for n in nodes
-            if n.state == "up" and n.silent_s * 1000 < FRESH_MS
+            if n.takes_trials
         ]
 
     def _grant_and_send(self, placed: Sequence[Placed]) -> None:
@@ -156,7 +171,7 @@ class Service:
 
     def _send_to(self, window: Window, node: str, trials: Sequence[tuple[str, int]]) -> None:
         going = window.went_out([(trial, node) for trial, _ in trials])
-        place(self.engine, window.experiment.name, node, going)
+        place(self.engine, window.experiment.name, node, going, fence=self.fence)
         now = time.time()
         fences = [fence for _, fence in trials]
         self.enqueuer.send(
@@ -182,9 +197,10 @@ class Service:
         self, name: str, endings: Sequence[Ending], records: Mapping[str, AttemptRecord]
     ) -> None:
         window = self.windows.get(name) or Window.open(self.engine, name)
-        for ingested in ingest(self.engine, endings, window.experiment.run.max_attempts):
-            window.came_home(ingested.attempt, again=not ingested.accepted)
+        most = window.experiment.run.max_attempts
+        for ingested in ingest(self.engine, endings, most, fence=self.fence):
             key = window.key(ingested.trial)
+            window.came_home(ingested.attempt, again=not ingested.accepted)
             self.tell(Happened(name, key, ingested, records.get(ingested.attempt)))
 
     def _end_what_ran_out(self) -> None:
@@ -214,9 +230,12 @@ class Service:
         if endings:
             self._take_in(name, endings, {})
 
-    def _note_profiles(self, nodes: Sequence[NodeState]) -> None:
+    def _look_at_nodes(self) -> list[NodeState]:
+        nodes = self.leases.nodes()
+        self.nodes = {node.id: node.condition for node in nodes}
         for node in nodes:
             text = node.hello.get("profile")
             if isinstance(text, str) and self._profiles.get(node.id) != text:
                 self._profiles[node.id] = text
                 write_node(self.engine, node.id, NodeProfile.model_validate_json(text))
+        return nodes

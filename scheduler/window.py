@@ -13,6 +13,7 @@ from ..models.lease.capacity import Capacity, floor_of
 from ..models.ledger import reading
 from ..models.ledger.attempts import Owed, owed, under_way
 from ..models.ledger.keys import trial_keys, wave_levels
+from ..models.ledger.open_work import blobs_of
 from ..models.message import AttemptMessage
 from ..models.task import Task
 from ..models.trial import CellKey, TrialKey, attempt_id
@@ -35,14 +36,16 @@ class Running:
 
 @dataclass(slots=True)
 class Window:
-    """One experiment as the scheduler works on it."""
+    """One experiment as the scheduler works on it. While `paused` nothing of it is sent."""
 
     engine: Engine
     experiment: Experiment
     tasks: Mapping[str, Task]
     concurrency: Mapping[int, int]
     began_at: float
+    blobs: str = ""
     weight: float = 1.0
+    paused: bool = False
     ready: deque[Owed] = field(default_factory=deque)
     keys: dict[str, TrialKey] = field(default_factory=dict)
     running: dict[str, Running] = field(default_factory=dict)
@@ -61,6 +64,7 @@ class Window:
             {task.name: task for task in reading.tasks(engine, name)},
             concurrency_by_wave(wave_levels(engine, name)),
             began_at=time.time(),
+            blobs=blobs_of(engine, name),
         )
         placed = under_way(engine, name)
         window._learn([one.owed.id for one in placed.values()])
@@ -72,6 +76,16 @@ class Window:
     def finished(self) -> bool:
         """Whether nothing is owed and nothing runs."""
         return not self.ready and not self.running and self._all_read
+
+    def pause(self) -> None:
+        """Send nothing more; what runs goes on. What was held ready is read again on `resume`."""
+        if not self.paused:
+            self.ready.clear()
+            self.paused, self._read_to, self._all_read = True, -1, False
+
+    def resume(self) -> None:
+        """Send again what is owed."""
+        self.paused = False
 
     def top_up(self) -> None:
         """Read more of what is owed when little of it is left."""
@@ -106,9 +120,13 @@ class Window:
     def came_home(self, attempt: str, *, again: bool) -> None:
         """An attempt has ended; with `again` its trial is owed another."""
         ended = self.running.pop(attempt, None)
-        if ended is not None and again:
-            trial = ended.owed
+        if ended is None:
+            return
+        trial = ended.owed
+        if again and not self.paused:
             self.ready.appendleft(Owed(trial.id, trial.wave, trial.position, trial.next_number + 1))
+        else:
+            self.keys.pop(trial.id, None)
 
     def key(self, trial: str) -> TrialKey:
         """The key of a trial of this experiment."""
@@ -125,11 +143,12 @@ class Window:
             queued_at=self.began_at,
             now=now,
         )
-        return made.model_copy(update={"fence": fence})
+        return made.model_copy(update={"fence": fence, "blobs": self.blobs})
 
     def _want(self, trial: Owed) -> Want:
         cell = self.keys[trial.id].cell
-        return Want(trial.id, cell.band, self._floor(cell), self.concurrency.get(trial.wave))
+        level, runtime = self.concurrency.get(trial.wave), self.experiment.pods.runtime
+        return Want(trial.id, cell.band, self._floor(cell), level, runtime=runtime)
 
     def _begin(self, attempt: str, trial: Owed, node: str) -> None:
         want = self._want(trial)

@@ -8,7 +8,8 @@
 | `infranoise:expiry` | sorted set | attempt -> when its lease ends, in ms of the server's clock |
 | `infranoise:held:<node>` | set | attempts that a node holds |
 | `infranoise:fence` | counter | the next fencing token |
-| `infranoise:leader` | string | token of the scheduler that leads |
+| `infranoise:leader` | hash | token and fence of the scheduler that leads; ends by itself |
+| `infranoise:reaper` | hash | when leases were last looked through, and until when none ends |
 | `infranoise:records` | stream | attempt records on their way home |
 | `infranoise:cancel` | set | attempts that are to be stopped where they run |
 

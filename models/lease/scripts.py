@@ -146,12 +146,19 @@ return 1
 """
 )
 
-# ARGV: at most so many. Ends leases whose time is over. Returns attempt, node, started, attempt, …
+# ARGV: at most so many, gap ms, hold ms. Ends leases whose time is over. Returns attempt, node,
+# started, attempt, …. After a gap without a reaper nobody could be told from those who could not
+# renew (the server stood still, was away, or its clock jumped): then nothing ends for a while.
 REAP = (
     NOW
     + """
-local out = {}
-local over = redis.call('ZRANGEBYSCORE', P .. 'expiry', '-inf', now(), 'LIMIT', 0, ARGV[1])
+local at, key, out = now(), P .. 'reaper', {}
+local got = redis.call('HMGET', key, 'at', 'hold')
+local hold = tonumber(got[2] or 0)
+if got[1] and math.abs(at - got[1]) > tonumber(ARGV[2]) then hold = at + ARGV[3] end
+redis.call('HSET', key, 'at', at, 'hold', hold)
+if at < hold then return out end
+local over = redis.call('ZRANGEBYSCORE', P .. 'expiry', '-inf', at, 'LIMIT', 0, ARGV[1])
 for _, attempt in ipairs(over) do
   local started = redis.call('HGET', P .. 'lease:' .. attempt, 'started') or '0'
   out[#out + 1] = attempt
@@ -174,15 +181,17 @@ return n
 """
 )
 
-# ARGV: token, time to live ms. Takes or renews the lead. Returns the fence of this lead, or 0.
+# ARGV: token, time to live ms, lowest fence. Takes or renews the lead. Returns the fence of this
+# lead, or 0. The ledger knows the lowest fence: the counter here may have been lost.
 LEAD = (
     NOW
     + """
-local key = P .. 'leader'
+local key, counter = P .. 'leader', P .. 'fence'
 local holder = redis.call('HGET', key, 'token')
 if holder and holder ~= ARGV[1] then return 0 end
 if not holder then
-  redis.call('HSET', key, 'token', ARGV[1], 'fence', redis.call('INCR', P .. 'fence'))
+  if redis.call('INCR', counter) < tonumber(ARGV[3]) then redis.call('SET', counter, ARGV[3]) end
+  redis.call('HSET', key, 'token', ARGV[1], 'fence', redis.call('GET', counter))
 end
 redis.call('PEXPIRE', key, ARGV[2])
 return tonumber(redis.call('HGET', key, 'fence'))
