@@ -76,12 +76,7 @@ def parse_object(path: Path, content: bytes, place: str = "") -> dict[str, Any]:
     Raises:
         SourceFault: they are no JSON, in another encoding, nested too deeply, or no object.
     """
-    try:
-        value = json.loads(content)
-    except UnicodeDecodeError:
-        value = _loads(path, decoded(path, content, place), place)
-    except (ValueError, RecursionError):
-        value = _loads(path, decoded(path, content, place), place)
+    value = _loads(path, decoded(path, content, place), place)
     if not isinstance(value, dict):
         raise SourceFault(path, place, f"holds a JSON {kind(value)} where an object belongs")
     return value
@@ -97,8 +92,9 @@ def _loads(path: Path, text: str, place: str) -> object:
 
 
 def json_fault(path: Path, error: json.JSONDecodeError, place: str = "") -> SourceFault:
-    """A JSON error as a fault: what, and in which line and column."""
-    where = f"{place + ', ' if place else ''}line {error.lineno:,}, column {error.colno:,}"
+    """A JSON error as a fault: what, and in which line and column, or how far into a place."""
+    column = f"character {error.pos + 1:,}" if place else f"column {error.colno:,}"
+    where = f"{place or f'line {error.lineno:,}'}, {column}"
     problem = "ends in the middle of its JSON" if error.pos >= len(error.doc) - 1 else error.msg
     return SourceFault(path, where, problem)
 

@@ -71,7 +71,7 @@ def _job(folder: Path, result: Object, account: Account) -> Job:
     slots = count(lock.get("n_concurrent_trials"))
     id_ = word(result.get("id"))
     return Job(
-        name=short(f"{folder.resolve().name} {id_[:8]}"),
+        name=short(f"{word(config.get('job_name')) or folder.resolve().name} {id_[:8]}".strip()),
         id=id_ or folder.resolve().name,
         harness=f"Harbor {version}" if version else "Harbor, version not recorded",
         n_concurrent=slots if slots is not None else count(config.get("n_concurrent_trials")),

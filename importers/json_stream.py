@@ -2,6 +2,7 @@
 
 import codecs
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from .bounded import kind
 
 MOST_ITEM = 64 * 1024 * 1024
 """Characters of one item; a larger one is no sample."""
-BLANK = " \t\n\r"
+BLANKS, NUMBERISH = re.compile(r"[ \t\n\r]*"), re.compile(r"[-+.0-9eE]*")
 DECODER = json.JSONDecoder()
 
 
@@ -81,8 +82,7 @@ class _Text:
     def peek_mark(self) -> str:
         """The next character that is not blank; it stays."""
         while True:
-            while self._at < len(self._text) and self._text[self._at] in BLANK:
-                self._at += 1
+            self._at = _end_of(BLANKS, self._text, self._at)
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._more():
@@ -127,9 +127,9 @@ class _Text:
             except RecursionError as error:
                 raise self.fault("is nested too deeply to be results") from error
             else:
-                length = end - self._at
-                # A number at the very end of what is held could go on.
-                if end < len(self._text) or not self._grow(wanted):
+                # A number at the very end of what is held may go on.
+                length, known = end - self._at, _end_of(NUMBERISH, self._text, end)
+                if known < len(self._text) or not self._grow(wanted):
                     self._at += length
                     return value
             wanted *= 2
@@ -167,6 +167,11 @@ class _Text:
         self._text, self._at = self._text[self._at :] + text, 0
         self._ended = not chunk
         return bool(chunk)
+
+
+def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return match.end() if match else start
 
 
 def as_object(path: Path, place: str, value: object) -> dict[str, object]:

@@ -33,7 +33,7 @@ LISTS = {  # a list of the report, and the mode of the instances in it
     "incomplete_ids": "incomplete",
 }
 NEEDED = ("resolved_ids", "unresolved_ids")
-GRADES = {"resolved": 1.0, "unresolved": 0.0}
+GRADES = {"resolved": 1.0, "unresolved": 0.0, "empty_patch": 0.0}
 NO_BAND = Band(name=UNRECORDED, stated=False)
 DEEPEST = 6
 

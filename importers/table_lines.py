@@ -50,7 +50,7 @@ def json_rows(path: Path) -> Iterator[Row]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line.strip())
         except json.JSONDecodeError as error:
             raise json_fault(path, error, place) from error
         except RecursionError as error:

@@ -1,38 +1,49 @@
 """What Terminal-Bench says of its own runs, beside what was read; and what it does not record."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..models.foreign import ForeignTrial
 from ..models.source import Total
 from .bounded import Object
 from .fields import count, number
 from .reading import Account
 from .tb_run import Run
 
+SILENCE = ("unset", "none", "")
+
 
 @dataclass(slots=True)
 class Tally:
     """Counts over trials: `missing` have no outcome, `silent` failed without a word, `late` passed
-    after an agent timeout, `copies` were met again."""
+    after an agent timeout."""
 
     trials: int = 0
     resolved: int = 0
     missing: int = 0
     silent: int = 0
     late: int = 0
-    copies: int = 0
     undated: int = 0
     undeclared: int = 0
 
-    def add(self, raw: Object, run: Run) -> None:
-        """Count one trial."""
-        resolved, mode = raw.get("is_resolved"), raw.get("failure_mode")
+    @classmethod
+    def of(cls, trials: Iterable[ForeignTrial]) -> "Tally":
+        """The counts over some trials."""
+        tally = cls()
+        for trial in trials:
+            tally._add(trial)
+        return tally
+
+    def _add(self, trial: ForeignTrial) -> None:
+        (only,) = trial.attempts
+        reward, mode = only.evidence.reward, only.origin.mode
         self.trials += 1
-        self.resolved += resolved is True
-        self.missing += resolved is None
-        self.silent += resolved is False and mode == "unset"
-        self.late += resolved is True and mode == "agent_timeout"
-        self.undated += not raw.get("trial_started_at")
-        self.undeclared += run.n_concurrent is None
+        self.resolved += reward == 1.0
+        self.missing += reward is None
+        self.silent += reward == 0.0 and mode in SILENCE
+        self.late += reward == 1.0 and mode == "agent_timeout"
+        self.undated += only.clocks.received_at is None
+        self.undeclared += not trial.levels
 
     def __iadd__(self, other: "Tally") -> "Tally":
         for name in self.__slots__:

@@ -49,15 +49,16 @@ def read_terminal_bench(
 
     A trial that cannot be read is a fault; the others of its run go in.
     """
-    seen = Tally()
+    seen, met = Tally(), set[str]()
     for path in paths:
         for folder in _runs(path, account):
             run = run_of(folder.path, _metadata(folder.path, account), choices.entry)
             account.harnesses[run.harness] += 1
-            tally = Tally()
-            trials = list(_mapped(list(_told(folder, account)), run, choices, account, tally))
-            account.totals += totals(run, folder.raw, tally)
-            seen += tally
+            told = list(_told(folder, account))
+            trials = list(_mapped(told, run, choices, account))
+            account.totals += totals(run, folder.raw, Tally.of(trials))
+            seen += Tally.of(trial for trial in trials if trial.identity not in met)
+            met.update(trial.identity for trial in trials)
             yield Unit(folder.path, trials)
     lacking(account, seen)
 
@@ -89,17 +90,14 @@ def _told(folder: _Folder, account: Account) -> Iterator[_Told]:
 
 
 def _mapped(
-    told: Sequence[_Told], run: Run, choices: Choices, account: Account, tally: Tally
+    told: Sequence[_Told], run: Run, choices: Choices, account: Account
 ) -> Iterator[ForeignTrial]:
     spans = [_span(one) for one in told]
     for one, around in zip(told, neighbours(spans), strict=True):
         try:
-            trial = trial_of(*one, run, around, choices)
+            yield trial_of(*one, run, around, choices)
         except SourceFault as fault:
             account.faults.append(fault)
-        else:
-            tally.add(one.raw, run)
-            yield trial
 
 
 def _span(told: _Told) -> Span:

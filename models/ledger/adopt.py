@@ -52,6 +52,15 @@ class _Told:
     records: tuple[AttemptRecord, ...]
     texts: tuple[str, ...]
 
+    def says(self, texts: Sequence[str]) -> bool:
+        """Other records of the trial tell the same facts; where they were read does not count."""
+        if self.texts == tuple(texts):
+            return True
+        others = [AttemptRecord.decode(text) for text in texts]
+        return [(r.evidence, r.clocks) for r in self.records] == [
+            (r.evidence, r.clocks) for r in others
+        ]
+
 
 class Adoption:
     """Takes trials into one experiment of a ledger.
@@ -92,7 +101,7 @@ class Adoption:
         told, twice, conflicts = self._distinct(trials)
         stored = _stored(self._connection, list(told))
         for id_ in stored.keys() & told.keys():
-            if told[id_].texts == stored[id_]:
+            if told[id_].says(stored[id_]):
                 twice += 1
             else:
                 conflicts.append(told[id_].trial.identity)
@@ -113,7 +122,7 @@ class Adoption:
             first = told.setdefault(one.id, one)
             if first is one:
                 continue
-            if first.texts == one.texts:
+            if first.says(one.texts):
                 twice += 1
             else:
                 conflicts.append(trial.identity)
