@@ -84,9 +84,11 @@ class CgroupV1:
             folder.mkdir()
 
     def joins(self) -> tuple[Path, ...]:
+        """As `Group.joins` says."""
         return tuple(folder / "cgroup.procs" for folder in self.folders())
 
     def apply(self, limits: Limits) -> Effective:
+        """As `Group.apply` says."""
         for setting in settings(limits):
             folder = self._folders.get(setting.controller)
             try:
@@ -104,12 +106,14 @@ class CgroupV1:
         return effective(self._folders, limits)
 
     def follow(self, pid: int) -> None:
-        return
+        """As `Group.follow` says."""
 
     def look(self) -> Reading:
+        """As `Group.look` says."""
         return read_v1(self._folders)
 
     def oom_event(self) -> int | None:
+        """As `Group.oom_event` says."""
         return self._oom_event
 
     def members(self) -> tuple[int, ...]:
@@ -120,9 +124,11 @@ class CgroupV1:
             return ()
 
     def kill(self) -> int:
+        """As `Group.kill` says."""
         return kill_all(self.members, self._freeze)
 
     def remove(self) -> None:
+        """As `Group.remove` says."""
         self.kill()
         for folder in self.folders():
             remove_folder(folder)

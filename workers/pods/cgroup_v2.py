@@ -83,9 +83,11 @@ class CgroupV2:
         self._folder.mkdir()
 
     def joins(self) -> tuple[Path, ...]:
+        """As `Group.joins` says."""
         return (self._folder / "cgroup.procs",)
 
     def apply(self, limits: Limits) -> Effective:
+        """As `Group.apply` says."""
         for setting in settings(limits):
             try:
                 write(self._folder / setting.file, setting.value)
@@ -96,9 +98,10 @@ class CgroupV2:
         return effective(self._folder, limits, self.enforcement)
 
     def follow(self, pid: int) -> None:
-        return
+        """As `Group.follow` says."""
 
     def look(self) -> Reading:
+        """As `Group.look` says."""
         return read_v2(self._folder)
 
     def oom_event(self) -> int | None:
@@ -120,6 +123,7 @@ class CgroupV2:
         return max(seen, kill_all(self.members, self._freeze))
 
     def remove(self) -> None:
+        """As `Group.remove` says."""
         self.kill()
         remove_folder(self._folder)
 

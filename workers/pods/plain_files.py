@@ -88,6 +88,7 @@ class _Reading:
         }
 
     def recipe(self) -> Recipe:
+        """What it all comes to."""
         env = MappingProxyType(dict(self._env))
         return Recipe(self._workdir, env, tuple(self._copies), tuple(self._folders))
 

@@ -44,6 +44,7 @@ class ProcessPods:
             return self._ground
 
     def refuse(self, order: PodOrder) -> str | None:
+        """As `Pods.refuse` says."""
         if order.network == "allowlist":
             return 'a process pod has the whole network or none, no allowlist; set network = "none"'
         if problem := template.refusal(order.environment, order.image):
@@ -59,15 +60,18 @@ class ProcessPods:
         return None
 
     def prepare(self, order: PodOrder) -> str:
+        """As `Pods.prepare` says."""
         if reason := self.refuse(order):
             raise Refused(reason)
         return template.build(self.state, order.environment, order.environment_hash).id
 
     def pod(self, order: PodOrder) -> ProcessPod:
+        """As `Pods.pod` says; ImageBuildFailed when it was not prepared."""
         made_from = template.load(self.state, order.environment_hash)
         return ProcessPod(order, made_from, self.ground)
 
     def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
+        """As `Pods.reap` says."""
         removed: list[str] = []
         for folder, noted in residue.read_all(self.state / "pods"):
             if residue.is_abandoned(noted, now=now, alive=alive):
@@ -78,6 +82,7 @@ class ProcessPods:
         return tuple(removed)
 
     def facts(self) -> dict[str, str | int | float | bool | None]:
+        """As `Pods.facts` says."""
         return self.ground.facts()
 
     def close(self) -> None:

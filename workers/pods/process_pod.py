@@ -47,6 +47,7 @@ class ProcessPod:
         self._lost: str | None = "it was never started"
 
     def start(self) -> Effective:
+        """As `Pod.start` says; a failed start leaves nothing."""
         try:
             return self._start()
         except (OSError, PodLost) as problem:
@@ -66,6 +67,7 @@ class ProcessPod:
         cwd: str | None = None,
         stdin: bytes = b"",
     ) -> ExecResult:
+        """As `Pod.exec` says."""
         group, vigil = self._living()
         vigil.rouse()
         try:
@@ -87,6 +89,7 @@ class ProcessPod:
         return result
 
     def quiesce(self) -> int:
+        """As `Pod.quiesce` says; in a pod that has ended there is nobody to kill."""
         if self._group is None:
             return 0
         killed = self._group.kill()
@@ -95,17 +98,20 @@ class ProcessPod:
         return killed
 
     def upload(self, source: Path, target: PurePosixPath) -> None:
+        """As `Pod.upload` says; PodLost where the pod's tree is this machine's own."""
         if self._ground.enclosed and self._ground.userland.hides(str(target.relative_to("/"))):
             raise PodLost(f"{target} is read-only in a process pod; upload below /opt instead")
         tree_copy.put(self._tree, source, target, self._ground.owner)
 
     def download(self, source: PurePosixPath, target: Path) -> bool:
+        """As `Pod.download` says; this machine's own folders hold nothing to be fetched."""
         budget_bytes = self.order.limits.storage_ceiling_bytes or DOWNLOAD_BYTES
         if not self._tree.is_dir():
             raise PodLost(f"pod {self.order.attempt_id}: its files are gone")
         return tree_copy.get(self._tree, source, target, budget_bytes)
 
     def counters(self) -> Counters:
+        """As `Pod.counters` says; of a stopped pod the last ones."""
         if self._group is None or self._vigil is None:
             if self._last is None:
                 raise PodLost(f"pod {self.order.attempt_id}: {self._lost}")
@@ -119,6 +125,7 @@ class ProcessPod:
         return self._last
 
     def stop(self) -> None:
+        """As `Pod.stop` says."""
         self._end("it was stopped")
         if self._vigil is not None:
             self._vigil.stop()

@@ -34,15 +34,18 @@ class Watchdog:
         self._namespace = ""
 
     def folders(self) -> tuple[Path, ...]:
+        """None."""
         return ()
 
     def make(self) -> None:
-        return
+        """Nothing to make."""
 
     def joins(self) -> tuple[Path, ...]:
+        """As `Group.joins` says."""
         return ()
 
     def apply(self, limits: Limits) -> Effective:
+        """As `Group.apply` says."""
         self._limits = limits
         found = Effective(
             memory_ceiling_bytes=limits.memory_ceiling_bytes,
@@ -73,6 +76,7 @@ class Watchdog:
         )
 
     def oom_event(self) -> int | None:
+        """As `Group.oom_event` says."""
         return None
 
     def members(self) -> tuple[int, ...]:
@@ -81,9 +85,11 @@ class Watchdog:
         return tuple(pid for pid in pids if pid != self._first and self._is_member(pid))
 
     def kill(self) -> int:
+        """As `Group.kill` says."""
         return kill_all(self.members, lambda frozen: None)
 
     def remove(self) -> None:
+        """As `Group.remove` says."""
         self.kill()
 
     def _is_member(self, pid: int) -> bool:
