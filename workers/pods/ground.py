@@ -1,6 +1,7 @@
 """What this machine offers to process pods: surveyed once per worker."""
 
 import os
+import shutil
 import threading
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -20,6 +21,7 @@ from .userland import Userland
 from .watchdog import Watchdog
 
 PROBE_TIMEOUT_S = 20.0
+PROGRAMS = ("nsenter", "setpriv", "setsid")  # what takes a command into its pod
 
 
 @dataclass(slots=True)
@@ -122,6 +124,9 @@ class Ground:
 
     def _probe(self) -> str | None:
         """Open an enclosure for a moment; why that fails, None if it does not."""
+        lacking = [program for program in PROGRAMS if shutil.which(program) is None]
+        if lacking:
+            return f"{', '.join(lacking)} missing; install util-linux"
         tree = self.state / "pods" / f"probe-{os.getpid()}"
         try:
             tree.mkdir(parents=True)

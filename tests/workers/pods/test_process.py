@@ -330,6 +330,15 @@ def test_a_watchdog_kills_what_stays_above_the_ceiling_and_says_that_it_was_it(
     assert (result.exit_code, result.stdout.tail) == expected
 
 
+def test_a_machine_without_the_programs_for_it_says_what_to_install(
+    pods: ProcessPods, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None if name == "setpriv" else f"/bin/{name}")
+    ground = Ground.survey(pods.state)
+    assert ground.unenclosed_because == "setpriv missing; install util-linux"
+    assert ground.facts()["namespaces"] is False
+
+
 def test_a_rung_that_does_not_carry_here_is_told(pods: ProcessPods) -> None:
     absent: Enforcement = "cgroup-v2" if pods.facts()["cgroup_version"] == 1 else "cgroup-v1"
     with pytest.raises(StartFailed, match=absent):
