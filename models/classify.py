@@ -5,26 +5,14 @@ first that fits decides. An exit code of 137 alone is no OOM kill, a `reward` al
 a missing verdict is never the model's failure.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 from .evidence import Evidence
 from .execution import KILLED
-from .outcome import INFRA_CAUSES, Cause, OomPlace, Outcome, Verdict
+from .kube_rows import ROWS
+from .outcome import INFRA_CAUSES, Cause, OomPlace, Outcome
+from .rule import PASS_REWARD as PASS_REWARD
+from .rule import Rule, solved, verifier_has_spoken
 
 VERSION = 1
-PASS_REWARD = 1.0
-
-
-class Rule(NamedTuple):
-    """One row of the table: its name, when it fits, and what it then means."""
-
-    name: str
-    fits: Callable[[Evidence], object]
-    verdict: Verdict
-    cause: Cause | Callable[[Evidence], Cause] = ""
-    oom: OomPlace | Callable[[Evidence], OomPlace | None] | None = None
-    detail: Callable[[Evidence], str] = lambda evidence: ""
 
 
 def classify(evidence: Evidence) -> Outcome:
@@ -33,7 +21,7 @@ def classify(evidence: Evidence) -> Outcome:
     >>> classify(Evidence(node_seen="no")).cause
     'node_lost'
     """
-    rule = next(rule for rule in RULES if rule.fits(evidence))
+    rule = next(rule for rule in _rules_for(evidence) if rule.fits(evidence))
     return Outcome(
         verdict=rule.verdict,
         cause=rule.cause(evidence) if callable(rule.cause) else rule.cause,
@@ -45,19 +33,10 @@ def classify(evidence: Evidence) -> Outcome:
     )
 
 
-def _solved(evidence: Evidence) -> bool:
-    return evidence.reward is not None and evidence.reward >= PASS_REWARD
-
-
-def _verifier_has_spoken(evidence: Evidence) -> bool:
-    verifier = evidence.phase("verifier")
-    return (
-        verifier is not None
-        and not verifier.timed_out
-        and not verifier.lost
-        and verifier.exit_code != KILLED
-        and evidence.reward is not None
-    )
+def _rules_for(evidence: Evidence) -> tuple[Rule, ...]:
+    """A cluster's pod is judged by what the cluster told first, unless we or the node broke."""
+    ours = evidence.cancelled or evidence.harness_fault or evidence.node_seen == "no"
+    return RULES if evidence.kube is None or ours else (*ROWS, *RULES)
 
 
 def _killed_main(evidence: Evidence) -> bool:
@@ -139,14 +118,14 @@ RULES: tuple[Rule, ...] = (
     Rule("past its deadline", lambda e: e.deadline_exceeded, "infra_error", "deadline",
          detail=lambda e: "the attempt's deadline passed: a backstop, no time limit"),
     Rule("verifier starved", lambda e: e.verifier_kills and not (
-         _solved(e) and _verifier_has_spoken(e)), "infra_error", "verifier_error", "verifier",
+         solved(e) and verifier_has_spoken(e)), "infra_error", "verifier_error", "verifier",
          _kills),
     Rule("a child killed, the trial lost", lambda e: e.agent_kills and not (
-         _solved(e) and _verifier_has_spoken(e)), "infra_error", "oom_killed", "collateral",
+         solved(e) and verifier_has_spoken(e)), "infra_error", "oom_killed", "collateral",
          _kills),
-    Rule("no verdict", lambda e: not _verifier_has_spoken(e), "infra_error", "verifier_error",
+    Rule("no verdict", lambda e: not verifier_has_spoken(e), "infra_error", "verifier_error",
          detail=_why_no_verdict),
-    Rule("solved", _solved, "passed", oom=_recovered),
+    Rule("solved", solved, "passed", oom=_recovered),
     Rule("out of time", _agent_timed_out, "failed", "agent_timeout"),
     Rule("killed by an unknown hand", _killed_by_an_unknown_hand, "infra_error", "unknown",
          detail=lambda e: "137 and no kill counter: an OOM kill cannot be ruled out"),

@@ -9,9 +9,10 @@ from typing import Literal
 from pydantic import Field
 
 from .counters import Counters
+from .kube_evidence import KubeEvidence
+from .tri import Tri as Tri
 from .value import Value
 
-Tri = Literal["yes", "no", "unknown"]
 PhaseName = Literal["setup", "agent", "verifier"]
 
 
@@ -53,6 +54,7 @@ class Evidence(Value):
     `agent_fault` where the agent itself broke; `harness_fault` where infranoise did;
     `teardown_fault` where only the removal of the pod failed, after the verdict.
     `reward` is the verifier's verdict in [0, 1]; `reward_fault` says why there is none.
+    `kube` is what a cluster told of the pod, where the pod was one of a cluster's.
     """
 
     node_seen: Tri = "yes"
@@ -69,6 +71,7 @@ class Evidence(Value):
     storage_exceeded: Tri = "unknown"
     deadline_exceeded: bool = False
     enforcement: str = ""
+    kube: KubeEvidence | None = None
 
     def phase(self, name: PhaseName) -> Phase | None:
         """The phase of that name, or None if it was not reached."""

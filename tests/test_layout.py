@@ -25,13 +25,18 @@ ONLY_HERE = {  # a third-party package, and the only places that may import it
     "alembic": ("models/ledger/migrat",),
     "sqlalchemy": ("models/ledger", "scheduler", "analysis/read", "cli"),
     "docker": ("workers/pods/docker", "workers/doctor", "workers/survey"),
+    "kubernetes": ("workers/pods/kubernetes",),
+    "websocket": ("workers/pods/kubernetes",),
+    "urllib3": ("workers/pods/kubernetes", "workers/pods/docker_engine"),
     "benchexec": ("workers",),
     "fsspec": ("models/blobs",),
     "celery": ("workers/app.py", "workers/tasks.py", "scheduler/enqueue.py"),
+    "flower": ("cli/flower",),
     "kombu": ("scheduler/enqueue.py",),
     "redis": (
         "workers/tasks.py",
         "workers/lease.py",
+        "workers/leaving.py",
         "scheduler/broker.py",
         "scheduler/collect.py",
         "scheduler/leases.py",
@@ -49,6 +54,7 @@ ONLY_HERE = {  # a third-party package, and the only places that may import it
 }
 PURE = (  # they decide: no clock, no environment, no chance that is not seeded
     "models/classify.py",
+    "models/kube_rows.py",
     "models/band.py",
     "models/fitness.py",
     "scheduler/plan.py",

@@ -1,0 +1,273 @@
+"""Every recorded scenario of a real cluster, and what it means."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infranoise.models import kube_reading
+from infranoise.models.classify import classify
+from infranoise.models.evidence import Evidence, Phase
+from infranoise.models.kube_evidence import KubeEvidence, NodeSeen
+from infranoise.models.kube_reading import Transition, wrapper_report
+from infranoise.models.kube_rows import ROWS
+from infranoise.models.outcome import Outcome
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "kubernetes"
+Verdict = Literal["", "passed", "failed"]
+READY = NodeSeen(name="node-1", exists="yes", ready="yes")
+DELETED = NodeSeen(name="node-1", exists="no")
+
+
+def recorded(scenario: str) -> dict[str, Any]:
+    return json.loads((GOLDEN / f"{scenario}.json").read_text())  # type: ignore[no-any-return]
+
+
+def full(compact: dict[str, Any], step: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
+    """A pod object from one compact status of a recording (its README says how)."""
+    conditions = [
+        {"type": kind, "status": status, "reason": reason, "message": message}
+        for kind, status, reason, message in compact.get("conditions", ())
+    ]
+    containers = [
+        {"name": "main", **container, "lastState": container["lastState"] or {}}
+        for container in compact.get("containers", ())
+    ]
+    status = compact | {"conditions": conditions, "containerStatuses": containers}
+    metadata = {k: v for k, v in like["metadata"].items() if k != "deletionTimestamp"}
+    metadata |= {"deletionGracePeriodSeconds": 5} if step["deletionTimestamp"] else {}
+    if step["deletionTimestamp"]:
+        metadata["deletionTimestamp"] = step["deletionTimestamp"]
+    return {"metadata": metadata, "spec": like["spec"], "status": status}
+
+
+def history(scenario: str) -> list[Transition]:
+    """A recording's transitions, its last event in full."""
+    record = recorded(scenario)
+    last = record["pod"] if "spec" in record["pod"] else record["last_watch_event"]["object"]
+    steps = [
+        Transition(kind=step["type"], pod=full(step["status"], step, last))
+        for step in record["watch"]
+    ]
+    kind = "DELETED" if "readError" in record["pod"] else "MODIFIED"
+    return [*steps, Transition(kind=kind, pod=last)]
+
+
+def evidence(kube: KubeEvidence, verdict: Verdict = "", agent_code: int = 0) -> Evidence:
+    phases: tuple[Phase, ...] = (Phase(name="agent", exit_code=agent_code),)
+    if verdict:
+        phases = (*phases, Phase(name="verifier", exit_code=0))
+    reward = {"": None, "passed": 1.0, "failed": 0.0}[verdict]
+    return Evidence(phases=phases, reward=reward, kube=kube)
+
+
+def outcome(
+    scenario: str,
+    verdict: Verdict = "",
+    *,
+    node: NodeSeen = READY,
+    agent_code: int = 0,
+    **more: object,
+) -> Outcome:
+    found = kube_reading.facts(history(scenario), node=node, events=recorded(scenario)["events"])
+    return classify(evidence(found.model_copy(update=more), verdict, agent_code))
+
+
+def told(of: Outcome) -> tuple[str, str, str | None, str]:
+    sub = of.detail.split(": ")[0] if of.rule.startswith("kubernetes") else ""
+    return of.verdict, of.cause, of.oom, sub
+
+
+IE = "infra_error"
+NO_VERDICT = (IE, "unknown", None, "no_verdict")
+PASSED, FAILED = ("passed", "", None, ""), ("failed", "wrong", None, "")
+MAIN, COLLATERAL = (IE, "oom_killed", "main", "oom"), (IE, "oom_killed", "collateral", "oom")
+RECOVERED = ("passed", "", "recovered", "oom")
+DELETION = (IE, "evicted", None, "external_delete")
+RECORDINGS: dict[str, list[tuple[dict[str, Any], tuple[str, str, str | None, str]]]] = {
+    "passed": [({"verdict": "passed"}, PASSED), ({}, NO_VERDICT)],
+    "failed-exit1": [({"verdict": "failed"}, FAILED), ({}, NO_VERDICT)],
+    "sigkill-137": [({}, (IE, "unknown", None, "sigkill"))],
+    "termination-evidence-ok": [({"verdict": "passed"}, PASSED)],
+    "termination-evidence-oom": [({}, MAIN), ({"verdict": "passed"}, MAIN)],
+    "termination-evidence-oom-passed": [
+        ({"verdict": "passed"}, RECOVERED),
+        ({"verdict": "failed"}, COLLATERAL),
+    ],
+    "oom-main": [({}, MAIN)],
+    "oom-child-failed": [
+        ({"verdict": "failed"}, COLLATERAL),
+        ({"verdict": "failed", "agent_code": 137}, MAIN),
+    ],
+    "oom-child-swallowed": [
+        ({"verdict": "passed"}, RECOVERED),
+        ({"verdict": "failed"}, COLLATERAL),
+        ({}, NO_VERDICT),
+    ],
+    "oom-exec": [
+        ({"agent_code": 137}, MAIN),
+        ({"verdict": "passed"}, RECOVERED),
+        ({"verdict": "failed"}, COLLATERAL),
+    ],
+    "deadline": [({}, (IE, "deadline", None, "backstop"))],
+    "liveness-restart": [({}, MAIN)],
+    "limits-only": [({"verdict": "passed"}, PASSED), ({"verdict": "failed"}, FAILED)],
+    "log-rotation": [({"verdict": "passed"}, PASSED), ({"verdict": "failed"}, FAILED)],
+    "preemptor": [({"verdict": "passed"}, PASSED), ({"verdict": "failed"}, FAILED)],
+    "preempted": [({}, (IE, "preempted", None, "preempted"))],
+    "api-evicted": [({}, (IE, "evicted", None, "drain"))],
+    "finalizer-evicted": [({}, (IE, "evicted", None, "drain"))],
+    "taint-evicted": [({}, (IE, "evicted", None, "taint"))],
+    "node-deleted": [({"node": DELETED}, (IE, "node_lost", None, "gone"))],
+    "node-pressure-evicted": [({}, (IE, "evicted", None, "node_pressure:memory"))],
+    "ephemeral-evicted": [({}, (IE, "evicted", None, "storage_ceiling"))],
+    "ephemeral-limit": [({}, (IE, "evicted", None, "storage_ceiling"))],
+    "deleted-running": [
+        ({}, DELETION),
+        ({"verdict": "passed"}, DELETION),
+        ({"intent": "cancelled"}, ("cancelled", "", None, "intent")),
+    ],
+    "exec-pod-deleted": [
+        ({"agent_code": 137}, DELETION),
+        ({"intent": "cancelled"}, ("cancelled", "", None, "intent")),
+    ],
+    "unschedulable-memory": [
+        (
+            {"overdue": "schedule", "floor_fits": "no"},
+            (IE, "unschedulable", None, "config_error"),
+        )
+    ],
+    "unschedulable-selector": [
+        ({"overdue": "schedule", "floor_fits": "yes"}, (IE, "unschedulable", None, "no_room"))
+    ],
+    "outofmemory-admission": [({}, (IE, "unschedulable", None, "admission"))],
+    "image-missing": [({}, (IE, "image_pull", None, "infrastructure"))],
+    "image-never": [({}, (IE, "image_pull", None, "configuration"))],
+    "image-invalid-name": [({}, (IE, "image_pull", None, "configuration"))],
+    "config-error": [({}, (IE, "start_failed", None, "CreateContainerConfigError"))],
+    "mount-stuck": [({"overdue": "start"}, (IE, "start_failed", None, "ContainerCreating"))],
+    "start-failed": [({}, (IE, "start_failed", None, "StartError"))],
+}
+CASES = [
+    pytest.param(scenario, how, means, id=f"{scenario}-{n}")
+    for scenario, cases in RECORDINGS.items()
+    for n, (how, means) in enumerate(cases)
+]
+
+
+@pytest.mark.parametrize(("scenario", "how", "means"), CASES)
+def test_a_recording_means_what_its_readme_says(
+    scenario: str, how: dict[str, Any], means: tuple[str, str, str | None, str]
+) -> None:
+    assert told(outcome(scenario, **how)) == means
+
+
+def test_a_pod_on_a_silent_node_is_lost_with_it() -> None:
+    extra = recorded("node-lost")["extra"]
+    node = {
+        "spec": {"taints": extra["node_taints"]},
+        "status": {"conditions": extra["node_conditions"]},
+    }
+    lost = outcome("node-lost", node=kube_reading.node_seen("node-1", node))
+    assert told(lost) == (IE, "node_lost", None, "unreachable")
+
+
+def test_every_kill_of_the_loop_is_known_with_the_wrapper_and_suspected_without() -> None:
+    for scenario, means in {
+        "oom-loop-60": (IE, "unknown", None, "sigkill"),
+        "oom-loop-60-wrapped": MAIN,
+    }.items():
+        for status in recorded(scenario)["odd"]:
+            pod = {"metadata": {}, "status": status}
+            found = kube_reading.facts([Transition(kind="MODIFIED", pod=pod)], node=READY)
+            assert told(classify(evidence(found))) == means
+
+
+def test_a_full_quota_is_no_room_once_its_time_is_over() -> None:
+    words = recorded("quota-exceeded")["body"]["message"]
+    found = KubeEvidence(overdue="schedule", quota=words, floor_fits="yes")
+    assert told(classify(evidence(found))) == (IE, "unschedulable", None, "no_room")
+
+
+VANISHED = {"node gone": (DELETED, "node_lost"), "node there": (READY, "unknown")}
+
+
+@pytest.mark.parametrize("story", VANISHED)
+def test_a_pod_that_goes_without_a_word_is_not_guessed_at(story: str) -> None:
+    node, cause = VANISHED[story]
+    steps = [
+        Transition(kind="MODIFIED", pod={"status": {"phase": "Running"}}),
+        Transition(kind="VANISHED", pod={"status": {"phase": "Running"}}),
+    ]
+    found = classify(evidence(kube_reading.facts(steps, node=node)))
+    assert (found.verdict, found.cause) == (IE, cause)
+
+
+def test_a_verdict_from_before_the_disruption_stands_and_one_from_after_does_not() -> None:
+    steps = history("preempted")
+    kube = kube_reading.facts(steps, node=READY)
+    assert kube.disrupted_at is not None
+    before = kube.model_copy(update={"verdict_at": kube.disrupted_at - 1})
+    after = kube.model_copy(update={"verdict_at": kube.disrupted_at + 1})
+    assert classify(evidence(before, "passed")).verdict == "passed"
+    assert classify(evidence(after, "passed")).cause == "preempted"
+
+
+def test_what_our_own_deletion_did_is_no_cause_but_its_counters_count() -> None:
+    report = '{"rc":143,"before":{"oom_kill":0},"after":{"oom_kill":1}}'
+    ended = {"state": {"terminated": {"exitCode": 143, "reason": "Error", "message": report}}}
+    steps = [
+        Transition(kind="MODIFIED", pod={"status": {"phase": "Running"}}),
+        Transition(
+            kind="DELETED",
+            pod={"status": {"phase": "Failed", "containerStatuses": [ended]}},
+            ours=True,
+        ),
+    ]
+    found = kube_reading.facts(steps, node=READY, intent="cleanup")
+    assert classify(evidence(found, "passed")).oom == "recovered"
+    assert classify(evidence(found, "failed")).cause == "oom_killed"
+
+
+NO_REPORT = ["", "Killed", "null", "[]", '{"rc":0}', '{"rc":0,"before":1,"after":2}', "{", "é" * 9]
+
+
+@pytest.mark.parametrize("message", NO_REPORT)
+def test_what_is_not_the_wrapper_s_report_is_none(message: str) -> None:
+    assert wrapper_report(message) is None
+
+
+def test_every_row_decides_some_story() -> None:
+    decided = {outcome(scenario, **how).rule for scenario, how, _ in (c.values for c in CASES)}
+    decided |= {"kubernetes 14: vanished", "kubernetes 14: vanished with its node"}
+    decided |= {"kubernetes 4: its node fell silent"}
+    assert {row.name for row in ROWS} <= decided
+
+
+kubes = st.builds(
+    KubeEvidence,
+    phase=st.sampled_from(["", "Running", "Failed", "Succeeded"]),
+    reason=st.sampled_from(["", "Evicted", "DeadlineExceeded", "OutOfmemory", "NodeLost"]),
+    message=st.sampled_from(["", "The node was low on resource: memory. "]),
+    disruption=st.sampled_from(["", "PreemptionByScheduler", "EvictionByEvictionAPI"]),
+    disrupted_at=st.sampled_from([None, 10.0]),
+    verdict_at=st.sampled_from([None, 20.0]),
+    deleted=st.booleans(),
+    vanished=st.booleans(),
+    exit_code=st.sampled_from([None, 0, 137]),
+    oom_reason=st.booleans(),
+)
+
+
+@given(kubes, st.sampled_from(["", "passed", "failed"]))
+def test_a_deleted_pod_never_passed_and_a_disrupted_one_never_failed(
+    kube: KubeEvidence, verdict: Verdict
+) -> None:
+    found = classify(evidence(kube, verdict))
+    if kube.deleted or kube.disruption:
+        assert found.verdict == "infra_error"
+    if not verdict:
+        assert found.verdict not in ("passed", "failed")
