@@ -8,10 +8,11 @@ import typer
 
 from .. import __version__
 from ..models.errors import DesignError, InfranoiseError
-from . import here, results
+from . import here, others, results
 
 EXIT_CODES = """Exit codes: 0 done · 1 this machine or run failed · 2 the request is wrong ·
-3 every trial ended in an infra error · 130 interrupted (run again to go on)."""
+3 every trial ended in an infra error · 4 NO-GO · 5 INCONCLUSIVE (compare --gate) ·
+6 some files could not be read, the rest went in (import) · 130 interrupted (run again to go on)."""
 
 app = typer.Typer(
     name="infranoise",
@@ -40,6 +41,7 @@ def _root(
 
 here.register(app)
 results.register(app)
+others.register(app)
 
 
 def main() -> None:

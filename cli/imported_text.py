@@ -1,0 +1,129 @@
+"""What an import prints: what the source does not record first, then what came of it."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ..analysis.json_values import Json, json_value
+from ..analysis.printable import one_line
+from ..analysis.words import counted, listed
+from ..importers.bring import Brought
+from ..models.source import ModeCount, Source, Total, Unrecorded
+
+MOST_LINES = 12
+
+
+def imported_json(brought: Brought, name: str, where: str | None) -> dict[str, Json]:
+    """The import as JSON; `store` is null of a dry run."""
+    return {
+        "experiment": name,
+        "store": where,
+        "trials": brought.trials,
+        "new": brought.adopted.new,
+        "known": brought.adopted.known,
+        "conflicts": list(brought.adopted.conflicts),
+        "tasks": brought.tasks,
+        "entries": list(brought.entries),
+        "bands": list(brought.bands),
+        "runs": brought.runs,
+        "faults": [str(fault) for fault in brought.faults],
+        "source": json_value(brought.source),
+    }
+
+
+def imported_text(brought: Brought, name: str, where: str | None) -> RenderableType:
+    """The import as text for a terminal."""
+    source = brought.source
+    parts: list[RenderableType] = [
+        unrecorded_text([source]),
+        _modes_table(source.modes),
+        *([_totals_table(source.totals)] if source.totals else []),
+        *_faults(brought),
+        _summary(brought, name, where),
+    ]
+    return Group(*(Padding(part, (0, 0, 1, 0)) for part in parts))
+
+
+def unrecorded_text(sources: Sequence[Source]) -> RenderableType:
+    """What imported results do not record: the head of every report on them."""
+    told = Text()
+    for source in sources:
+        told.append(
+            f"Imported from {one_line(source.kind)} ({one_line(source.harness, 60)}): "
+            f"{counted(source.trials, 'trial')}. Not recorded there:\n",
+            style="bold",
+        )
+        for lack in source.unrecorded:
+            told.append(f"  {_who(lack)}", style="bold yellow")
+            told.append(f"{one_line(lack.why)}\n")
+    told.rstrip()
+    return told
+
+
+def _who(lack: Unrecorded) -> str:
+    touched = "" if lack.trials is None else f", {counted(lack.trials, 'trial')}"
+    return f"{one_line(lack.what)}{touched}: "
+
+
+def _modes_table(modes: Sequence[ModeCount]) -> RenderableType:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("the source says")
+    table.add_column("read as")
+    table.add_column("attempts", justify="right")
+    for mode in modes[:MOST_LINES]:
+        table.add_row(
+            Text(one_line(mode.mode, 60) or "(nothing unusual)"),
+            mode.judged.replace("_", " "),
+            f"{mode.attempts:,}",
+        )
+    more = f"; the first {MOST_LINES} of {len(modes)}" if len(modes) > MOST_LINES else ""
+    return Group(Text(f"How its endings are read{more}", style="bold"), table)
+
+
+def _totals_table(totals: Sequence[Total]) -> RenderableType:
+    agreeing = sum(total.agrees for total in totals)
+    differing = [total for total in totals if not total.agrees]
+    head = f"Its own totals: {agreeing} of {len(totals)} are met"
+    if not differing:
+        return Text(head, style="bold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("", "theirs", "ours", "why"):
+        table.add_column(name, justify="left" if name in ("", "why") else "right")
+    for total in differing[:MOST_LINES]:
+        theirs = "not stated" if total.theirs is None else f"{total.theirs:,g}"
+        table.add_row(
+            Text(one_line(total.what, 70)), theirs, f"{total.ours:,g}", Text(one_line(total.note))
+        )
+    return Group(Text(head, style="bold"), table)
+
+
+def _faults(brought: Brought) -> list[RenderableType]:
+    lines = [str(fault) for fault in brought.faults]
+    lines += [f"{one}: came again with other contents; the first counts"
+              for one in brought.adopted.conflicts]  # fmt: skip
+    if not lines:
+        return []
+    told = Text(f"{counted(len(lines), 'fault')}; everything else went in\n", style="bold red")
+    told.append("\n".join(f"  {one_line(line)}" for line in lines[:MOST_LINES]), style="not bold")
+    if len(lines) > MOST_LINES:
+        told.append(f"\n  and {len(lines) - MOST_LINES} more", style="not bold")
+    return [told]
+
+
+def _summary(brought: Brought, name: str, where: str | None) -> RenderableType:
+    told = (
+        f"{counted(brought.trials, 'trial')} of {counted(brought.tasks, 'task')}, "
+        f"{counted(len(brought.entries), 'entry', 'entries')}, "
+        f"{counted(brought.runs, 'run')}, configured as "
+        f"{listed([one_line(band, 40) for band in brought.bands]) or 'nobody knows'}"
+    )
+    if where is None:
+        return Text(f"{told}. A dry run: nothing was written.")
+    adopted = brought.adopted
+    text = Text(f"{told}: {adopted.new:,} new, {adopted.known:,} known already.\n")
+    text.append(f"experiment {name} in {where}", style="bold")
+    return text

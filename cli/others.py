@@ -1,0 +1,116 @@
+"""Commands on results, ours and others': import, compare, leaderboard, calibrate, card, export."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import Json
+
+Kinds = Annotated[
+    str,
+    typer.Argument(help="harbor, inspect, terminal-bench, swe-bench, table; or auto, by its look."),
+]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        help="Where to: a ledger file, a folder or a database address. "
+        "[default: infranoise-runs/<name>]",
+        envvar="INFRANOISE_STORE",
+        show_default=False,
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the program."""
+    app.command("import")(import_)
+
+
+def import_(
+    kind: Kinds,
+    paths: Annotated[list[Path], typer.Argument(help="Folders or files of results.")],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="The experiment to import into. [default: after the first path]",
+            envvar="INFRANOISE_NAME",
+            show_default=False,
+        ),
+    ] = None,
+    store: Store = None,
+    band: Annotated[
+        str | None,
+        typer.Option(
+            help="The configuration that all of it ran under: 1x, 3x, uncapped, or a word.",
+            envvar="INFRANOISE_BAND",
+        ),
+    ] = None,
+    entry: Annotated[
+        str | None,
+        typer.Option(help="One entry's name for all of it.", envvar="INFRANOISE_ENTRY"),
+    ] = None,
+    modes: Annotated[
+        Path | None,
+        typer.Option(
+            help="A TOML file of your own rules of what the source's endings mean.",
+            envvar="INFRANOISE_MODES",
+        ),
+    ] = None,
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            help="Which of several rewards or scorers counts.", envvar="INFRANOISE_REWARD"
+        ),
+    ] = None,
+    max_reward: Annotated[
+        float,
+        typer.Option(help="The reward that is a pass.", min=1e-9, envvar="INFRANOISE_MAX_REWARD"),
+    ] = 1.0,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="What a table's columns are: task=…,passed=…,entry=…,band=…"),
+    ] = None,
+    factor: Annotated[
+        list[str] | None,
+        typer.Option(help="A further factor of a table: NAME=COLUMN."),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Say what would go in, how it is read and what is missing; write nothing.",
+            envvar="INFRANOISE_DRY_RUN",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Take in results that others produced, and say what they do not record.
+
+    The same results again change nothing. A file that cannot be read is named, the rest goes in:
+    then the exit code is 6.
+
+    \b
+    infranoise import harbor jobs/2026-11-20__12-00-00 --name headroom --band 1x
+    infranoise import inspect logs/ --dry-run
+    infranoise import terminal-bench terminal-bench-leaderboard/results
+    infranoise import table trials.csv --column task=t,passed=y,entry=m,mode=why
+    """
+    from .importing import Wanted, import_results
+
+    wanted = Wanted(
+        kind=kind,
+        paths=tuple(paths),
+        name=name,
+        store=store,
+        band=band,
+        entry=entry,
+        modes=modes,
+        reward=reward,
+        most_reward=max_reward,
+        columns=tuple(column or ()),
+        factors=tuple(factor or ()),
+        dry_run=dry_run,
+    )
+    raise typer.Exit(import_results(wanted, as_json=json))
