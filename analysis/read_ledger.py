@@ -11,7 +11,9 @@ from ..models.experiment import Experiment
 from ..models.ledger import reading
 from ..models.ledger.enrol import fingerprint_of
 from ..models.ledger.reading import CellCounts
+from ..models.ledger.sources import sources
 from ..models.node import NodeProfile
+from ..models.source import Source
 from ..models.task import Task
 from .attempt_frame import attempt_frame
 from .cells import Cells
@@ -23,7 +25,8 @@ class Study:
     """What a ledger holds of one experiment.
 
     `cells` hold accepted outcomes only; `attempts` every attempt (see `attempt_frame`). `planned`
-    counts trials. `nodes` are the last profiles of the nodes that attempts ran on.
+    counts trials. `nodes` are the last profiles of the nodes that attempts ran on; `sources` are
+    what was imported, none where the experiment was run here.
     """
 
     experiment: Experiment
@@ -35,6 +38,7 @@ class Study:
     attempts: pl.DataFrame
     nodes: Mapping[str, NodeProfile]
     events: tuple[reading.Event, ...]
+    sources: tuple[Source, ...]
 
 
 def read_study(engine: Engine, name: str | None = None) -> Study:
@@ -58,6 +62,7 @@ def read_study(engine: Engine, name: str | None = None) -> Study:
         attempts=attempts,
         nodes={n: p for n, p in reading.node_profiles(engine).items() if n in ran_on},
         events=reading.events(engine, name),
+        sources=sources(engine, name),
     )
 
 

@@ -10,6 +10,7 @@ from .. import __version__
 from ..models.band import Band
 from ..models.classify import VERSION as RULES_VERSION
 from ..models.experiment import Experiment
+from ..models.source import Source
 from .causes import BandCauses, causes
 from .clocks import Clock, Cost, clocks, cost
 from .findings import Known
@@ -57,7 +58,8 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The run behind the counts. `happened` are the run's own events, each kind with its count."""
+    """The run behind the counts. `happened` are the run's own events, each kind with its count;
+    `sources` are set where others ran the trials."""
 
     experiment: Experiment
     planned: int
@@ -75,6 +77,7 @@ class RunFacts:
     cost: Cost
     happened: Mapping[str, int]
     versions: Versions
+    sources: tuple[Source, ...] = ()
 
 
 def run_facts(study: Study) -> RunFacts:
@@ -99,6 +102,7 @@ def run_facts(study: Study) -> RunFacts:
         cost=cost(study.attempts),
         happened=_happened(study),
         versions=_versions(study),
+        sources=study.sources,
     )
 
 
@@ -118,11 +122,12 @@ def _without_secrets[T](values: Mapping[str, T]) -> dict[str, T | str]:
 
 
 def known(run: RunFacts) -> Known:
-    """What a run tells beside its counts."""
+    """What a run tells beside its counts. Of imported results nobody counted the kills."""
+    kills = {row.band: row.causes.get("oom_killed", 0) for row in run.causes}
     return Known(
         planned=run.planned,
         policies=tuple(entry.name for entry in run.experiment.entries if entry.is_policy),
-        oom_killed={row.band: row.causes.get("oom_killed", 0) for row in run.causes},
+        oom_killed=None if run.sources else kills,
     )
 
 

@@ -10,9 +10,10 @@ from rich.text import Text
 
 from ..analysis.json_values import Json, json_value
 from ..analysis.printable import one_line
+from ..analysis.render.unrecorded import unrecorded_text
 from ..analysis.words import counted, listed
 from ..importers.bring import Brought
-from ..models.source import ModeCount, Source, Total, Unrecorded
+from ..models.source import ModeCount, Total
 
 MOST_LINES = 12
 
@@ -46,27 +47,6 @@ def imported_text(brought: Brought, name: str, where: str | None) -> RenderableT
         _summary(brought, name, where),
     ]
     return Group(*(Padding(part, (0, 0, 1, 0)) for part in parts))
-
-
-def unrecorded_text(sources: Sequence[Source]) -> RenderableType:
-    """What imported results do not record: the head of every report on them."""
-    told = Text()
-    for source in sources:
-        told.append(
-            f"Imported from {one_line(source.kind)} ({one_line(source.harness, 60)}): "
-            f"{counted(source.trials, 'trial')}. Not recorded there:\n",
-            style="bold",
-        )
-        for lack in source.unrecorded:
-            told.append(f"  {_who(lack)}", style="bold yellow")
-            told.append(f"{one_line(lack.why)}\n")
-    told.rstrip()
-    return told
-
-
-def _who(lack: Unrecorded) -> str:
-    touched = "" if lack.trials is None else f", {counted(lack.trials, 'trial')}"
-    return f"{one_line(lack.what)}{touched}: "
 
 
 def _modes_table(modes: Sequence[ModeCount]) -> RenderableType:

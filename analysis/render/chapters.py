@@ -19,6 +19,7 @@ from .run_chapters import (
     versions_chapter,
 )
 from .tasks_chapters import heat_chapter, rescued_chapter
+from .unrecorded import unrecorded_chapter
 
 
 def chapters(found: Findings, run: RunFacts | None = None) -> tuple[Chapter, ...]:
@@ -27,6 +28,8 @@ def chapters(found: Findings, run: RunFacts | None = None) -> tuple[Chapter, ...
 
 
 def _chapters(found: Findings, run: RunFacts | None) -> Iterator[Chapter]:
+    if run is not None and run.sources:
+        yield unrecorded_chapter(run.sources)
     yield bands_chapter(found)
     if run is not None:
         yield causes_chapter(run)

@@ -62,7 +62,9 @@ def _facts(found: Findings, run: RunFacts | None) -> list[str]:
         counted(len(entries), kind, plural) + shown,
         counted(len(found.bands), "band"),
     ]
-    if run:
+    if run and run.sources:
+        facts.append(f"imported from {listed(sorted({source.kind for source in run.sources}))}")
+    elif run:
         facts.append(f"{run.experiment.pods.runtime} pods")
     return facts
 

@@ -17,6 +17,7 @@ from ..rescued import KilledThenPassed, Outcomes
 from ..run_facts import RunFacts
 from ..scores import Score
 from ..words import counted, duration, percent, points
+from .unrecorded import unrecorded_text
 
 MOST_ROWS = 15
 DASH, TO = "-", "\N{EN DASH}"
@@ -25,6 +26,7 @@ DASH, TO = "-", "\N{EN DASH}"
 def findings_text(found: Findings, run: RunFacts | None = None) -> RenderableType:
     """Everything that the end of a run prints; text from outside cannot steer the terminal."""
     parts: list[RenderableType] = [
+        *([unrecorded_text(run.sources)] if run is not None and run.sources else []),
         Text("\n".join(printable(sentence) for sentence in found.opening), style="bold"),
         bands_table(found.bands),
     ]

@@ -1,0 +1,79 @@
+"""What imported results do not record: the head of every report on them, in terminal and page."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from ...models.source import Source, Unrecorded
+from ..printable import one_line
+from ..words import counted, listed
+from .chapter import Cell, Chapter, table
+
+
+def unrecorded_text(sources: Sequence[Source]) -> Text:
+    """Source by source, what it lacks and why that matters, for a terminal."""
+    told = Text()
+    for source in sources:
+        told.append(f"{_head(source)} Not recorded there:\n", style="bold")
+        for lack in source.unrecorded:
+            told.append(f"  {_who(lack)}: ", style="bold yellow")
+            told.append(f"{one_line(lack.why)}\n")
+    told.rstrip()
+    return told
+
+
+def unrecorded_chapter(sources: Sequence[Source]) -> Chapter:
+    """The same as a chapter, with how endings were read and whose totals are met."""
+    tables = [
+        table(
+            f"Not recorded by {one_line(source.harness, 60)}",
+            ("what", "trials", "why it matters"),
+            [(Cell(one_line(lack.what), "name"), _count(lack), one_line(lack.why))
+             for lack in source.unrecorded],
+            words=(2,),
+        )
+        for source in sources
+    ]  # fmt: skip
+    for source in sources:
+        rows = [
+            (Cell(one_line(m.mode) or "nothing unusual", "name"), m.judged, f"{m.attempts:,}")
+            for m in source.modes
+        ]
+        heading = ("the source says", "read as", "attempts")
+        tables.append(table("How its endings are read", heading, rows, words=(1,), folded=True))
+    return Chapter(
+        anchor="unrecorded",
+        title="What the source does not record",
+        lead=" ".join(_head(source) for source in sources),
+        tables=tuple(tables),
+        notes=tuple(_totals(source) for source in sources if source.totals),
+    )
+
+
+def _head(source: Source) -> str:
+    faults = f", {counted(len(source.faults), 'file')} could not be read" if source.faults else ""
+    return (
+        f"Imported from {one_line(source.kind)} ({one_line(source.harness, 60)}): "
+        f"{counted(source.trials, 'trial')}{faults}."
+    )
+
+
+def _who(lack: Unrecorded) -> str:
+    touched = "" if lack.trials is None else f", {counted(lack.trials, 'trial')}"
+    return f"{one_line(lack.what)}{touched}"
+
+
+def _count(lack: Unrecorded) -> str:
+    return "all" if lack.trials is None else f"{lack.trials:,}"
+
+
+def _totals(source: Source) -> str:
+    differing = [
+        f"{one_line(t.what)}: {'not stated' if t.theirs is None else f'{t.theirs:g}'} there, "
+        f"{t.ours:g} here"
+        for t in source.totals
+        if not t.agrees
+    ]
+    met = f"{len(source.totals) - len(differing)} of {len(source.totals)} of its own totals are met"
+    shown = listed(differing[:5]) + (f" and {len(differing) - 5} more" if differing[5:] else "")
+    return f"{met}; these differ: {shown}." if differing else f"{met}."
