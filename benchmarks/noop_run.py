@@ -151,6 +151,7 @@ def main() -> None:
     if asked.out:
         figures = {"few": asdict(few), "many": asdict(many), "bare": asdict(plain)}
         asked.out.write_text(json.dumps(figures | {"marginal_cpu_s": marginal}, indent=1))
+    sys.exit(marginal > GOAL_CPU_S)
 
 
 if __name__ == "__main__":

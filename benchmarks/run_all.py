@@ -52,9 +52,12 @@ def run(name: str, folder: Path) -> dict[str, object]:
 def main() -> None:
     """Run what was asked for and write `bench.json`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", choices=[[], *COMMANDS], help="which; all unless given")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(COMMANDS)}; all unless given")
     parser.add_argument("--out", type=Path, default=Path("bench.json"))
     asked = parser.parse_args()
+    unknown = set(asked.names) - set(COMMANDS)
+    if unknown:
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}")
     folder = asked.out.parent
     results = {}
     for name in asked.names or COMMANDS:
