@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 HOME_READY := $(VENV)/.home-ready
 DEV_READY := $(VENV)/.dev-ready
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-RUN_TESTS := $(BIN)/python -m pytest
+RUN_TESTS := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 .PHONY: setup demo test check fix types bench validity chaos lock
 
