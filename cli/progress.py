@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ..scheduler.service import Happened
+from ..scheduler.happened import Happened
 
 LINE_EVERY_S = 5.0
 

@@ -33,6 +33,11 @@ class Share(Value):
             )
         return self
 
+    @property
+    def limit(self) -> float:
+        """The ceiling as a number: infinity where there is none."""
+        return float("inf") if self.ceiling == "uncapped" else self.ceiling
+
     def of(self, amount: float) -> tuple[float | None, float | None]:
         """(floor, ceiling) of a declared amount, in its unit; None where there is none."""
         floor = None if self.floor is None else self.floor * amount

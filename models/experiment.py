@@ -87,9 +87,4 @@ class Experiment(Value):
     @property
     def reference(self) -> Band:
         """The floor band, against which lifts are measured: the tightest memory ceiling."""
-
-        def ceiling(band: Band) -> float:
-            top = band.memory.ceiling
-            return float("inf") if top == "uncapped" else top
-
-        return min(self.bands, key=ceiling)
+        return min(self.bands, key=lambda band: band.memory.limit)

@@ -67,7 +67,8 @@ class AttemptMessage(_Message):
 
     `fence` is the token of the lease under which it is sent: a message with an old one is refused.
     `blobs` is where the task's folder lies packed, under its content hash, and where logs go;
-    "": `task.directory` is a folder of the node itself.
+    "": `task.directory` is a folder of the node itself. `replay_in` names the band of a kill
+    replay, where `limits` are not those of the trial's own band.
     """
 
     version: Literal[1] = 1
@@ -91,6 +92,7 @@ class AttemptMessage(_Message):
     queued_at: float
     placed_at: float
     deadline_at: float
+    replay_in: str | None = None
 
 
 class Logs(Value):

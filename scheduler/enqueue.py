@@ -49,6 +49,7 @@ class Enqueuer:
                         "entry": cell.entry,
                         "band": cell.band,
                         "sample": message.key.sample,
+                        **({"replay_in": message.replay_in} if message.replay_in else {}),
                     },
                     argsrepr="(…)",
                     task_id=message.attempt_id,

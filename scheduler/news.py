@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from .service import Happened, Service
+from .happened import Happened
+from .service import Service
 
 
 @dataclass(slots=True)

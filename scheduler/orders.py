@@ -3,10 +3,12 @@
 import hashlib
 from collections.abc import Mapping
 
+from ..models.band import Band
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
-from ..models.ledger.attempts import Owed
+from ..models.ledger.attempts import Owed, Replay
 from ..models.message import AttemptMessage
+from ..models.replay import replay_band
 from ..models.task import Task
 from ..models.trial import TrialKey, attempt_id
 
@@ -32,7 +34,7 @@ def order(
         raise DesignError(f"experiment {experiment.name}: the pod runtime is not settled")
     task = tasks[key.cell.task]
     spec = task.spec.or_default(experiment.pods.default_spec)
-    band = next(band for band in experiment.bands if band.name == key.cell.band)
+    band = band_of(experiment, key.cell.band, owed.replay)
     agent_s = agent_timeout_s(experiment, task, key)
     return AttemptMessage(
         attempt_id=attempt_id(owed.id, owed.next_number),
@@ -50,10 +52,25 @@ def order(
         build_timeout_s=spec.build_timeout_s,
         keep_services=experiment.pods.after_agent == "keep",
         seed=sample_seed(experiment.seed, key),
+        replay_in=owed.replay.ceiling if owed.replay else None,
         queued_at=queued_at,
         placed_at=now,
         deadline_at=now + agent_s + spec.verifier_timeout_s + spec.build_timeout_s + BEFORE_AGENT_S,
     )
+
+
+def band_of(experiment: Experiment, band: str, replay: Replay | None) -> Band:
+    """The band in which an attempt runs: its trial's, or the higher one of a kill replay.
+
+    Raises:
+        DesignError: a replay whose ceiling is not above the trial's band.
+    """
+    if replay is None:
+        return next(known for known in experiment.bands if known.name == band)
+    higher = replay_band(experiment.bands, band, replay.ceiling)
+    if higher is None:
+        raise DesignError(f"attempt {replay.of}: {replay.ceiling} is no higher ceiling than {band}")
+    return higher
 
 
 def _with_image(task: Task, experiment: Experiment) -> Task:

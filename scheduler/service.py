@@ -17,31 +17,23 @@ from ..models.errors import WireError
 from ..models.evidence import Evidence
 from ..models.ledger.attempts import abandon, place
 from ..models.ledger.events import note
-from ..models.ledger.ingest import Ending, Ingested, ingest
+from ..models.ledger.ingest import Ending, ingest
 from ..models.ledger.nodes import write_node
 from ..models.ledger.open_work import open_work
 from ..models.message import AttemptRecord
 from ..models.node import NodeProfile
-from ..models.trial import TrialKey
 from .collect import Collector
 from .enqueue import Enqueuer
+from .happened import Happened
 from .leases import Grant, Leases, NodeState
 from .placement import Placed, Room
 from .placement import place as choose_nodes
+from .rounds import Stop, Watch
 from .window import Window, attempt_of
 
 LOOK_EVERY_S = 2.0  # how often experiments' states and lost leases are looked for in the ledger
+STOPPED = "stopped early"
 NEVER_STARTED = "its message was lost: no node began it"
-
-
-@dataclass(frozen=True, slots=True)
-class Happened:
-    """One attempt came home: its trial's key, what became of it, and its record if there is one."""
-
-    experiment: str
-    key: TrialKey
-    ingested: Ingested
-    record: AttemptRecord | None
 
 
 @dataclass(slots=True)
@@ -52,6 +44,7 @@ class Service:
         only: work on this experiment alone; on all active ones unless given.
         tell: called for each attempt that came home, from the scheduler's thread.
         fence: the lead under which it writes; None where no other scheduler can be.
+        watch: told of the rounds of `only` as they complete; it may stop the run early.
 
     `nodes` are all that are known, with their condition.
     """
@@ -63,6 +56,7 @@ class Service:
     only: str | None = None
     tell: Callable[[Happened], None] = lambda _: None
     fence: int | None = None
+    watch: Watch | None = None
     random: Random = field(default_factory=Random)
     windows: dict[str, Window] = field(default_factory=dict)
     nodes: dict[str, str] = field(default_factory=dict)
@@ -102,6 +96,8 @@ class Service:
         for name in work.keys() - self.windows.keys():
             if work[name].state == "active" or work[name].under_way:
                 self.windows[name] = Window.open(self.engine, name)
+                if self.watch is not None and name == self.only:
+                    self._heed(name, self.watch.begin(self.engine, name))
         for name, window in list(self.windows.items()):
             state = work[name].state if name in work else "done"
             if state == "cancelled":
@@ -122,12 +118,18 @@ class Service:
         window.running.clear()
         window.pause()
 
+    def _heed(self, name: str, stop: Stop | None) -> None:
+        window = self.windows.get(name)
+        if stop is not None and window is not None:
+            window.end_with_begun_waves()
+            note(self.engine, name, STOPPED, stop.sentence, stop.document)
+
     # -- out ----------------------------------------------------------------------------------
 
     def _send(self) -> None:
         active = [w for w in self.windows.values() if not (w.finished or w.paused)]
         for window in active:
-            window.top_up()
+            window.top_up(self.fence)
         lines = [window.line(time.monotonic()) for window in active]
         if not any(line.waiting for line in lines):
             return
@@ -200,8 +202,11 @@ class Service:
         most = window.experiment.run.max_attempts
         for ingested in ingest(self.engine, endings, most, fence=self.fence):
             key = window.key(ingested.trial)
-            window.came_home(ingested.attempt, again=not ingested.accepted)
-            self.tell(Happened(name, key, ingested, records.get(ingested.attempt)))
+            replay = window.came_home(ingested.attempt, again=not ingested.accepted)
+            record = records.get(ingested.attempt)
+            self.tell(Happened(name, key, ingested, record, replay))
+            if ingested.accepted and self.watch is not None and name == self.only:
+                self._heed(name, self.watch.ended(key.sample))
 
     def _end_what_ran_out(self) -> None:
         over = self.leases.run_out()

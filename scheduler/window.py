@@ -11,13 +11,15 @@ from sqlalchemy import Engine
 from ..models.experiment import Experiment
 from ..models.lease.capacity import Capacity, floor_of
 from ..models.ledger import reading
-from ..models.ledger.attempts import Owed, owed, under_way
+from ..models.ledger.attempts import Owed, Replay, owed, under_way
 from ..models.ledger.keys import trial_keys, wave_levels
 from ..models.ledger.open_work import blobs_of
+from ..models.ledger.replays import owed_replays, replays_done, replays_open
+from ..models.ledger.rounds import last_wave_begun
 from ..models.message import AttemptMessage
 from ..models.task import Task
 from ..models.trial import CellKey, TrialKey, attempt_id
-from .orders import concurrency_by_wave, order
+from .orders import band_of, concurrency_by_wave, order
 from .placement import Line, Want
 
 FRONT = 512  # trials at the front that are looked at in one round
@@ -36,7 +38,10 @@ class Running:
 
 @dataclass(slots=True)
 class Window:
-    """One experiment as the scheduler works on it. While `paused` nothing of it is sent."""
+    """One experiment as the scheduler works on it. While `paused` nothing of it is sent.
+
+    Kill replays come last, when every trial that is to run has its outcome.
+    """
 
     engine: Engine
     experiment: Experiment
@@ -52,8 +57,10 @@ class Window:
     spread: Counter[tuple[str, str]] = field(default_factory=Counter)
     _read_to: int = -1
     _all_read: bool = False
+    _replays_read: bool = False
+    _last_wave: int | None = None
     _head: tuple[str, float] = ("", 0.0)
-    _floors: dict[tuple[str, str], Capacity] = field(default_factory=dict)
+    _floors: dict[tuple[str, str, str], Capacity] = field(default_factory=dict)
 
     @classmethod
     def open(cls, engine: Engine, name: str) -> "Window":
@@ -75,29 +82,58 @@ class Window:
     @property
     def finished(self) -> bool:
         """Whether nothing is owed and nothing runs."""
-        return not self.ready and not self.running and self._all_read
+        return self._idle and self._all_read and self._replays_read
+
+    @property
+    def _idle(self) -> bool:
+        return not self.ready and not self.running
 
     def pause(self) -> None:
         """Send nothing more; what runs goes on. What was held ready is read again on `resume`."""
         if not self.paused:
             self.ready.clear()
-            self.paused, self._read_to, self._all_read = True, -1, False
+            self.paused, self._read_to = True, -1
+            self._all_read = self._replays_read = False
 
     def resume(self) -> None:
         """Send again what is owed."""
         self.paused = False
 
-    def top_up(self) -> None:
+    def end_with_begun_waves(self) -> None:
+        """Send nothing of waves that have not begun; those that have are run to their end."""
+        self._last_wave = last_wave_begun(self.engine, self.experiment.name)
+        kept = [trial for trial in self.ready if trial.replay or trial.wave <= self._last_wave]
+        self.ready = deque(kept)
+
+    def top_up(self, fence: int | None = None) -> None:
         """Read more of what is owed when little of it is left."""
-        if self._all_read or len(self.ready) > SIZE // 2:
-            return
+        if self._all_read:
+            self._read_replays(fence)
+        elif len(self.ready) <= SIZE // 2:
+            self._read_trials()
+
+    def _read_trials(self) -> None:
         name = self.experiment.name
-        more = owed(self.engine, name, after=self._read_to, limit=SIZE)
+        more = owed(self.engine, name, after=self._read_to, limit=SIZE, last_wave=self._last_wave)
         self._all_read = len(more) < SIZE
         if more:
             self._read_to = more[-1].position
-            self.ready.extend(more)
-            self._learn([one.id for one in more])
+            self._hold(more)
+
+    def _read_replays(self, fence: int | None) -> None:
+        """Once all else is done: what is to be replayed, until the ledger says that all is."""
+        if not self._idle or self._replays_read:
+            return
+        name = self.experiment.name
+        more = owed_replays(self.engine, self.experiment) if replays_open(self.engine, name) else ()
+        self._hold(more)
+        if not more:
+            self._replays_read = True
+            replays_done(self.engine, name, fence=fence)
+
+    def _hold(self, more: Sequence[Owed]) -> None:
+        self.ready.extend(more)
+        self._learn([one.id for one in more])
 
     def line(self, now: float) -> Line:
         """What waits, as placement wants it: the front of the window."""
@@ -117,16 +153,20 @@ class Window:
             self.ready.remove(waiting[id_])
         return [waiting[id_] for id_, _ in sent]
 
-    def came_home(self, attempt: str, *, again: bool) -> None:
-        """An attempt has ended; with `again` its trial is owed another."""
+    def came_home(self, attempt: str, *, again: bool) -> Replay | None:
+        """An attempt has ended; with `again` its trial is owed another. What it replayed, if so.
+
+        Whether a replay is to be tried again is read from the ledger once all are home.
+        """
         ended = self.running.pop(attempt, None)
         if ended is None:
-            return
+            return None
         trial = ended.owed
-        if again and not self.paused:
-            self.ready.appendleft(Owed(trial.id, trial.wave, trial.position, trial.next_number + 1))
+        if again and not self.paused and trial.replay is None:
+            self.ready.appendleft(replace(trial, next_number=trial.next_number + 1))
         else:
             self.keys.pop(trial.id, None)
+        return trial.replay
 
     def key(self, trial: str) -> TrialKey:
         """The key of a trial of this experiment."""
@@ -148,18 +188,20 @@ class Window:
     def _want(self, trial: Owed) -> Want:
         cell = self.keys[trial.id].cell
         level, runtime = self.concurrency.get(trial.wave), self.experiment.pods.runtime
-        return Want(trial.id, cell.band, self._floor(cell), level, runtime=runtime)
+        band = trial.replay.ceiling if trial.replay else cell.band
+        floor = self._floor(cell, band, trial.replay)
+        return Want(trial.id, band, floor, level, runtime=runtime)
 
     def _begin(self, attempt: str, trial: Owed, node: str) -> None:
         want = self._want(trial)
         self.running[attempt] = Running(trial, node, want.floor, want.concurrency)
 
-    def _floor(self, cell: CellKey) -> Capacity:
-        known = self._floors.get((cell.task, cell.band))
+    def _floor(self, cell: CellKey, name: str, replay: Replay | None) -> Capacity:
+        known = self._floors.get((cell.task, cell.band, name))
         if known is None:
             spec = self.tasks[cell.task].spec.or_default(self.experiment.pods.default_spec)
-            band = next(band for band in self.experiment.bands if band.name == cell.band)
-            known = self._floors[cell.task, cell.band] = floor_of(band.limits(spec))
+            band = band_of(self.experiment, cell.band, replay)
+            known = self._floors[cell.task, cell.band, name] = floor_of(band.limits(spec))
         return known
 
     def _learn(self, trials: list[str]) -> None:

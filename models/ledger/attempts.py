@@ -18,18 +18,31 @@ from .events import write_event
 from .tables import ATTEMPT, TRIAL
 from .writing import writing
 
+REPLAYS = ("replay_of", "replay_in")
 JUDGED = ("verdict", "cause", "oom", "reward", "rule", "detail", "rules_version")
-PLACED = ("id", "experiment", "trial", "number", "node", "state", "placed_at")
+PLACED = ("id", "experiment", "trial", "number", "node", "state", "placed_at", *REPLAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What makes an attempt a kill replay: the attempt that was killed, and the ceiling now."""
+
+    of: str
+    ceiling: str
 
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """A trial without an accepted outcome, and the number of its next attempt (from 1)."""
+    """A trial without an accepted outcome, and the number of its next attempt (from 1).
+
+    With `replay` it has one, a kill, and the next attempt is to replay it.
+    """
 
     id: str
     wave: int
     position: int
     next_number: int
+    replay: Replay | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +55,19 @@ class Placement:
 
 
 def owed(
-    engine: Engine, experiment: str, *, after: int = -1, limit: int | None = None
+    engine: Engine,
+    experiment: str,
+    *,
+    after: int = -1,
+    limit: int | None = None,
+    last_wave: int | None = None,
 ) -> tuple[Owed, ...]:
     """Trials without an accepted outcome and without an attempt under way, in order of dispatch.
 
     Args:
         after: only trials at a later position.
         limit: at most so many.
+        last_wave: only trials of waves up to this one.
     """
     of_trial = ATTEMPT.c.trial == TRIAL.c.id
     # Asked per trial, so that a window costs what it holds, however many attempts there were.
@@ -64,6 +83,8 @@ def owed(
         .order_by(TRIAL.c.position)
         .limit(limit)
     )
+    if last_wave is not None:
+        query = query.where(TRIAL.c.wave <= last_wave)
     with engine.connect() as connection:
         return tuple(
             Owed(id_, wave, position, (number or 0) + 1)
@@ -84,6 +105,7 @@ def place(
         (
             attempt_id(trial.id, trial.next_number),
             *(experiment, trial.id, trial.next_number, node, "placed", now),
+            *((trial.replay.of, trial.replay.ceiling) if trial.replay else (None, None)),
         )
         for trial in trials
     ]
@@ -96,7 +118,7 @@ def under_way(engine: Engine, experiment: str) -> dict[str, Placement]:
     """The attempts that are placed and have no record, by attempt id."""
     query = (
         select(
-            *(ATTEMPT.c[name] for name in ("id", "node", "trial", "number")),
+            *(ATTEMPT.c[name] for name in ("id", "node", "trial", "number", *REPLAYS)),
             *(TRIAL.c[name] for name in ("wave", "position")),
         )
         .join_from(ATTEMPT, TRIAL, ATTEMPT.c.trial == TRIAL.c.id)
@@ -105,8 +127,12 @@ def under_way(engine: Engine, experiment: str) -> dict[str, Placement]:
     )
     with engine.connect() as connection:
         return {
-            id_: Placement(id_, node, Owed(trial, wave, position, number))
-            for id_, node, trial, number, wave, position in connection.execute(query)
+            id_: Placement(
+                id_,
+                node,
+                Owed(trial, wave, position, number, Replay(of, ceiling) if of else None),
+            )
+            for id_, node, trial, number, of, ceiling, wave, position in connection.execute(query)
         }
 
 
@@ -126,28 +152,32 @@ def abandon(
         Deposed: another scheduler leads now; nothing was written.
     """
     outcome = classify(Evidence(cancelled=why))
-    query = (
-        update(ATTEMPT)
-        .where(ATTEMPT.c.experiment == experiment, ATTEMPT.c.state == "placed")
-        .values(state="ended", ended_at=time.time(), **judged(outcome))
-    )
+    chosen = (ATTEMPT.c.experiment == experiment) & (ATTEMPT.c.state == "placed")
+    ended = {"state": "ended", "ended_at": time.time(), **judged(outcome)}
     with writing(engine, fence) as connection:
         if only is not None:
-            query = query.where(among(connection, ATTEMPT.c.id, only))
-        count = connection.execute(query).rowcount
+            chosen &= among(connection, ATTEMPT.c.id, only)
+        held = select(ATTEMPT.c.id).where(chosen).order_by(ATTEMPT.c.trial, ATTEMPT.c.id)
+        connection.execute(held.with_for_update())  # in the order in which `ingest` holds them
+        count = connection.execute(update(ATTEMPT).where(chosen).values(**ended)).rowcount
         if count:
             write_event(connection, experiment, f"{count} attempts given up", why)
     return count
 
 
 def judged(outcome: Outcome) -> dict[str, object]:
-    """An outcome as the columns of an attempt, in the order of `JUDGED`."""
-    return {
-        "verdict": outcome.verdict,
-        "cause": outcome.cause,
-        "oom": outcome.oom,
-        "reward": outcome.reward,
-        "rule": outcome.rule,
-        "detail": writable(outcome.detail),
-        "rules_version": outcome.version,
-    }
+    """An outcome as the columns of an attempt."""
+    return dict(zip(JUDGED, judgement(outcome)))
+
+
+def judgement(outcome: Outcome) -> tuple[object, ...]:
+    """The same as values, in the order of `JUDGED`."""
+    return (
+        outcome.verdict,
+        outcome.cause,
+        outcome.oom,
+        outcome.reward,
+        outcome.rule,
+        writable(outcome.detail),
+        outcome.version,
+    )

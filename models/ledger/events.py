@@ -2,7 +2,7 @@
 
 import time
 
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine, insert, select
 from sqlalchemy.engine import Connection
 
 from .bulk import writable
@@ -10,10 +10,12 @@ from .tables import EVENT
 from .writing import writing
 
 
-def note(engine: Engine, experiment: str, kind: str, subject: str = "") -> None:
+def note(
+    engine: Engine, experiment: str, kind: str, subject: str = "", document: str = "{}"
+) -> None:
     """Write down something that happened to the run itself, in a transaction of its own."""
     with writing(engine) as connection:
-        write_event(connection, experiment, kind, subject)
+        write_event(connection, experiment, kind, subject, document)
 
 
 def write_event(
@@ -30,3 +32,15 @@ def write_event(
             "document": document,
         },
     )
+
+
+def last_document(engine: Engine, experiment: str, kind: str) -> str | None:
+    """The document of the last event of a kind; None if there was none."""
+    query = (
+        select(EVENT.c.document)
+        .where(EVENT.c.experiment == experiment, EVENT.c.kind == kind)
+        .order_by(EVENT.c.id.desc())
+        .limit(1)
+    )
+    with engine.connect() as connection:
+        return connection.scalar(query)

@@ -6,7 +6,7 @@ from sqlalchemy import Engine, exists, select
 
 from .foreign_known import FINGERPRINT
 from .states import State
-from .tables import ATTEMPT, EXPERIMENT, TRIAL
+from .tables import ATTEMPT, EXPERIMENT, KILL_REPLAY, TRIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,15 @@ class OpenWork:
 
 
 def open_work(engine: Engine) -> dict[str, OpenWork]:
-    """Every experiment of ours that has trials owed or attempts under way, oldest first."""
+    """Every experiment of ours with trials or replays owed or attempts under way, oldest first."""
     owes = exists().where(TRIAL.c.experiment == EXPERIMENT.c.name, TRIAL.c.accepted.is_(None))
+    replays = exists().where(
+        KILL_REPLAY.c.experiment == EXPERIMENT.c.name, KILL_REPLAY.c.state == "open"
+    )
     runs = exists().where(ATTEMPT.c.experiment == EXPERIMENT.c.name, ATTEMPT.c.state == "placed")
     query = (
         select(EXPERIMENT.c.name, EXPERIMENT.c.state, runs)
-        .where(EXPERIMENT.c.fingerprint != FINGERPRINT, owes | runs)
+        .where(EXPERIMENT.c.fingerprint != FINGERPRINT, owes | replays | runs)
         .order_by(EXPERIMENT.c.created_at, EXPERIMENT.c.name)
     )
     with engine.connect() as connection:

@@ -13,6 +13,7 @@ from ..experiment import Experiment
 from ..message import AttemptRecord
 from ..node import NodeProfile
 from ..task import Task
+from .attempts import REPLAYS
 from .tables import (
     ATTEMPT,
     BAND,
@@ -45,7 +46,10 @@ class CellCounts:
 
 @dataclass(frozen=True, slots=True)
 class AttemptLine:
-    """One attempt with the key of its trial; `record` is None where none came home."""
+    """One attempt with the key of its trial; `record` is None where none came home.
+
+    A kill replay names the attempt that was killed and the ceiling at which it ran instead.
+    """
 
     id: str
     trial: str
@@ -66,6 +70,8 @@ class AttemptLine:
     rule: str | None
     detail: str | None
     placed_at: float | None
+    replay_of: str | None
+    replay_in: str | None
     record: AttemptRecord | None
 
 
@@ -145,12 +151,16 @@ def cell_counts(engine: Engine, name: str) -> tuple[CellCounts, ...]:
         )
 
 
-def attempts(engine: Engine, name: str) -> Iterator[AttemptLine]:
-    """Every attempt, in the order of dispatch of their trials, streamed."""
+def attempts(engine: Engine, name: str, *, trial: str | None = None) -> Iterator[AttemptLine]:
+    """Every attempt, in the order of dispatch of their trials, streamed.
+
+    Args:
+        trial: the id of a trial: its attempts alone.
+    """
     own = ("id", "trial", "number", "node", "state", "verdict", "cause", "oom", "reward", "rule")
     query = (
         select(
-            *(ATTEMPT.c[column] for column in (*own, "detail", "placed_at", "record")),
+            *(ATTEMPT.c[column] for column in (*own, "detail", "placed_at", *REPLAYS, "record")),
             *(CELL.c[column] for column in ("task", "entry", "band", "levels")),
             TRIAL.c.sample,
             TRIAL.c.wave,
@@ -161,6 +171,8 @@ def attempts(engine: Engine, name: str) -> Iterator[AttemptLine]:
         .where(ATTEMPT.c.experiment == name)
         .order_by(TRIAL.c.position, ATTEMPT.c.number)
     )
+    if trial is not None:
+        query = query.where(ATTEMPT.c.trial == trial)
     with engine.connect() as connection:
         streamed = connection.execution_options(yield_per=500)
         with streamed.execute(query) as found:  # closed also where it is left half read

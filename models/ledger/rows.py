@@ -17,6 +17,7 @@ NAMES = {  # a constraint without a name cannot be migrated
 }
 UNDER_WAY = text("state = 'placed'")
 WITHOUT_OUTCOME = text("accepted IS NULL")
+IS_REPLAY = text("replay_of IS NOT NULL")
 
 
 class Row(SQLModel):
@@ -152,7 +153,8 @@ class AttemptRow(Row, table=True):
 
     `state` is `placed` until its record arrives, then `ended`; `record` is the whole
     `AttemptRecord`, from which the outcome columns can be judged again. `placed_at` is None for
-    an attempt that others ran.
+    an attempt that others ran. A kill replay names the attempt that was killed (`replay_of`) and
+    the ceiling at which it runs again (`replay_in`); its outcome is never its trial's.
     """
 
     __tablename__ = "attempt"
@@ -164,6 +166,7 @@ class AttemptRow(Row, table=True):
             sqlite_where=UNDER_WAY,
             postgresql_where=UNDER_WAY,
         ),
+        Index("attempt_replays", "experiment", sqlite_where=IS_REPLAY, postgresql_where=IS_REPLAY),
     )
 
     id: str = Field(primary_key=True)
@@ -182,6 +185,8 @@ class AttemptRow(Row, table=True):
     detail: str | None = None
     rules_version: int | None = None
     record: str | None = None
+    replay_of: str | None = None
+    replay_in: str | None = None
 
 
 class NodeRow(Row, table=True):
@@ -234,6 +239,22 @@ class EventRow(Row, table=True):
     kind: str
     subject: str = ""
     document: str = "{}"
+
+
+class KillReplayRow(Row, table=True):
+    """A ceiling at which an experiment's killed trials are to run again.
+
+    `state` is `open` while some of its kills may still have no replay, then `done`.
+    """
+
+    __tablename__ = "kill_replay"
+    __table_args__ = (UniqueConstraint("experiment", "ceiling"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name")
+    ceiling: str
+    asked_at: float
+    state: str = "open"
 
 
 class LeaderRow(Row, table=True):
