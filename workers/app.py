@@ -27,7 +27,7 @@ def make_app(settings: WorkerSettings) -> Celery:
         accept_content=["json"],
         task_default_queue=node_queue(settings.node),
         task_send_sent_event=False,
-        worker_send_task_events=True,
+        worker_send_task_events=settings.events,
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_pool="threads",
         worker_concurrency=settings.slots,

@@ -23,7 +23,8 @@ class WorkerSettings:
     `slots` is how many attempts it may run at once; home never sends more. `state` holds private
     folders of pods and records of what to reap. `blobs` is where this node finds blobs, should that
     be another place than home says. `runtimes` are the kinds of pods that it offers; empty: what
-    there is. A worker that is told to leave lets attempts end within `grace_s`.
+    there is. `events`: tell Flower of every attempt. A worker that is told to leave lets attempts
+    end within `grace_s`.
     """
 
     broker: str
@@ -33,6 +34,7 @@ class WorkerSettings:
     artefacts: Path | None
     build_network: str | None
     tethered: bool
+    events: bool = True
     cpus: float | None = None
     memory_bytes: int | None = None
     blobs: str = ""
@@ -65,6 +67,7 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         artefacts=Path(artefacts) if artefacts else None,
         build_network=environ.get("INFRANOISE_BUILD_NETWORK") or None,
         tethered=environ.get("INFRANOISE_TETHERED") == "1",
+        events=environ.get("INFRANOISE_EVENTS") != "0",
         cpus=_amount(environ, "INFRANOISE_CPUS", float),
         memory_bytes=_amount(environ, "INFRANOISE_MEMORY", _bytes),
         blobs=environ.get("INFRANOISE_BLOBS", ""),
