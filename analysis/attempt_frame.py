@@ -113,7 +113,7 @@ FACTS = (
     _own("accepted", pl.Boolean),
     *(_own(name, pl.String) for name in ("state", "verdict", "cause", "oom")),
     _own("reward", pl.Float64),
-    *(_own(name, pl.String) for name in ("rule", "detail")),
+    *(_own(name, pl.String) for name in ("rule", "detail", "replay_of", "replay_in")),
     _told("answered", pl.String, "evidence.answered"),
     *(
         Column(f"{phase}_{name}", kind, _of_phase(phase, name))
@@ -145,6 +145,7 @@ FACTS = (
         )
     ),
     _told("agent_timeout_s", pl.Float64, "conditions.agent_timeout_s"),
+    _told("timeout_multiple", pl.Float64, "conditions.time_limit"),
     *_all_of(Limits, "requested_", "conditions.requested"),
     *_all_of(Effective, "effective_", "conditions.effective", leave=("enforcement", "differs")),
     _told("enforcement", pl.String, "evidence.enforcement"),
@@ -153,4 +154,14 @@ FACTS = (
     *_all_of(Load, "end_", "conditions.load_end"),
     _told("image_id", pl.String, "image_id"),
     _told("worker_version", pl.String, "worker_version"),
+    *(
+        _told(name, pl.String, f"origin.{path}")
+        for name, path in (
+            ("source_run", "run"),
+            ("source_mode", "mode"),
+            ("harness", "harness"),
+            ("agent_version", "agent_version"),
+            ("task_hash", "task_hash"),
+        )
+    ),
 )

@@ -26,6 +26,7 @@ Store = Annotated[
 def register(app: typer.Typer) -> None:
     """Add these commands to the program."""
     app.command("import")(import_)
+    app.command()(compare)
 
 
 def import_(
@@ -114,3 +115,95 @@ def import_(
         dry_run=dry_run,
     )
     raise typer.Exit(import_results(wanted, as_json=json))
+
+
+Side = Annotated[
+    str,
+    typer.Argument(
+        help="A run's folder, a ledger, or others' results; STORE#EXPERIMENT and STORE@ENTRY name "
+        "a part of one."
+    ),
+]
+InStore = Annotated[
+    str | None,
+    typer.Option("--store", help="Both are entries of this one store.", envvar="INFRANOISE_STORE"),
+]
+
+
+def compare(
+    a: Side,
+    b: Side,
+    store: InStore = None,
+    gate: Annotated[
+        bool,
+        typer.Option(
+            "--gate",
+            help="Decide whether B may replace A, by the exit code: 0 GO, 4 NO-GO, 5 INCONCLUSIVE.",
+        ),
+    ] = False,
+    max_drop: Annotated[
+        float,
+        typer.Option(
+            help="How many points B may fall behind A.", min=0.0, envvar="INFRANOISE_MAX_DROP"
+        ),
+    ] = 0.0,
+    target: Annotated[
+        str,
+        typer.Option(
+            help="Gate on these tasks (same) or on others like them (new).",
+            envvar="INFRANOISE_TARGET",
+        ),
+    ] = "same",
+    common_tasks: Annotated[
+        bool,
+        typer.Option(
+            "--common-tasks",
+            help="Tasks that only one side ran are left out on purpose.",
+            envvar="INFRANOISE_COMMON_TASKS",
+        ),
+    ] = False,
+    matched: Annotated[
+        bool,
+        typer.Option(
+            "--matched",
+            help="The configurations match, whatever is recorded of them.",
+            envvar="INFRANOISE_MATCHED",
+        ),
+    ] = False,
+    noise_from: Annotated[
+        str | None,
+        typer.Option(
+            help="An experiment whose bands tell what unmatched configurations are worth.",
+            envvar="INFRANOISE_NOISE_FROM",
+        ),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(help="Equivalence margin in points.", envvar="INFRANOISE_MARGIN")
+    ] = 3.0,
+    json: Json = False,
+) -> None:
+    """Is B better than A, is it real, and may B replace A?
+
+    Paired within tasks. The difference is B minus A; whatever is imported says first what it does
+    not record.
+
+    \b
+    infranoise compare jobs/before jobs/after
+    infranoise compare gpt-5 claude-4 --store infranoise-runs/headroom
+    infranoise compare main.sqlite@agent new.sqlite@agent --gate --max-drop 2
+    """
+    from .compare import Question, compare_results
+
+    question = Question(
+        a=a,
+        b=b,
+        store=store,
+        gate=gate,
+        max_drop_points=max_drop,
+        target=target,
+        common_tasks=common_tasks,
+        matched=matched,
+        noise_from=noise_from,
+        margin_points=margin,
+    )
+    raise typer.Exit(compare_results(question, as_json=json))

@@ -1,0 +1,104 @@
+"""The gate: is b fit to replace a, given how far it may fall behind?
+
+GO when even the least favourable reading of the missing outcomes leaves b, with 95 % confidence,
+no further behind than the limit; NO-GO when even the most favourable one leaves it further behind;
+else INCONCLUSIVE. So infra errors never turn a GO into a NO-GO: they widen what is not known.
+
+Source: non-inferiority by one-sided limits, Schuirmann (1987); for the bounds Imbens & Manski
+(2004), whose constant is the one-sided quantile here.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .contrasts import Contrast
+from .sides import Paired
+from .tails import critical
+
+type Decision = Literal["GO", "NO-GO", "INCONCLUSIVE"]
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How far b may fall behind a, a fraction; on these tasks or on new ones; `common_tasks`: tasks
+    that only one side ran are left out on purpose."""
+
+    max_drop: float
+    target: Literal["same", "new"] = "same"
+    common_tasks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The decision; `low` and `high` are one-sided 95 % limits of b minus a, whatever the missing
+    outcomes were. `strict` and `excluded` are what would be decided with infra errors as failures,
+    and left out; `reason` says in words what decided."""
+
+    decision: Decision
+    max_drop: float
+    target: Literal["same", "new"]
+    low: float | None
+    high: float | None
+    strict: Decision
+    excluded: Decision | None
+    reason: str
+
+
+def gate(
+    limit: Limit,
+    strict: Contrast,
+    excluded: Contrast | None,
+    least: Contrast,
+    most: Contrast,
+    paired: Paired,
+) -> Gate:
+    """Decide.
+
+    Args:
+        strict, excluded: b minus a with infra errors as failures, and left out.
+        least, most: with every missing outcome against b, and for it.
+    """
+    low, high = _bound(least, limit, -1), _bound(most, limit, +1)
+    decision = _decided(low, high, limit)
+    told = _decided(_bound(strict, limit, -1), _bound(strict, limit, +1), limit)
+    without = None if excluded is None else _decided(
+        _bound(excluded, limit, -1), _bound(excluded, limit, +1), limit
+    )  # fmt: skip
+    reason = _reason(decision, told, without, low is None)
+    alone = len(paired.only_a) + len(paired.only_b)
+    if alone and not limit.common_tasks and decision == "GO":
+        decision = "INCONCLUSIVE"
+        reason = (
+            f"{alone} tasks were run on one side only, and what is missing may be what fails; "
+            "run them, or say --common-tasks"
+        )
+    return Gate(decision, limit.max_drop, limit.target, low, high, told, without, reason)
+
+
+def _bound(found: Contrast, limit: Limit, sign: int) -> float | None:
+    """The one-sided limit of a contrast; the estimate itself where there is no spread at all."""
+    se, df = (found.se_same, None) if limit.target == "same" else (found.se_new, found.df_new)
+    if se is None:
+        return None
+    return found.est if se == 0.0 else found.est + sign * critical(CONFIDENCE, df) * se
+
+
+def _decided(low: float | None, high: float | None, limit: Limit) -> Decision:
+    if low is not None and low > -limit.max_drop:
+        return "GO"
+    if high is not None and high < -limit.max_drop:
+        return "NO-GO"
+    return "INCONCLUSIVE"
+
+
+def _reason(decision: Decision, strict: Decision, excluded: Decision | None, bare: bool) -> str:
+    if decision != "INCONCLUSIVE":
+        return "holds whatever the missing outcomes were"
+    if bare:
+        return "one sample per task and a single task show no noise: run more"
+    if strict != "INCONCLUSIVE" or excluded not in (None, "INCONCLUSIVE"):
+        told = f"{strict} with infra errors as failures"
+        other = "" if excluded is None else f", {excluded} without them"
+        return f"infra errors decide: {told}{other}; repair them and run those trials again"
+    return "too few samples to tell"
