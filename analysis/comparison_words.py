@@ -73,9 +73,8 @@ def settling_sentence(found: Comparison) -> str:
     have = f"{told.samples:.3g} samples per task and side"
     if told.detectable is None:
         return f"With {have}: {told.obstacle}."
-    parts = [
-        f"With {have}, a true difference of {points(told.detectable, signed=False)} points would show"
-    ]
+    shows = points(told.detectable, signed=False)
+    parts = [f"With {have}, a true difference of {shows} points would show"]
     if told.to_detect:
         parts.append(f"one as large as the one seen needs {told.to_detect:,}")
     if told.to_detect == 0:

@@ -19,6 +19,7 @@ from infranoise.analysis.configuration import ITEMS, Configuration, compared, is
 from infranoise.analysis.gate import Decision, Limit
 from infranoise.analysis.side import Side
 from infranoise.analysis.unmatched import Unmatched
+from infranoise.analysis.words import MINUS
 from infranoise.models.errors import DesignError, SampleTooSmall
 
 KNOWN = Configuration({name: ("x",) for name in ITEMS}, {})
@@ -120,7 +121,7 @@ def test_missing_outcomes_bound_the_difference() -> None:
     assert found.excluded.est == pytest.approx(4 / 7 - 4 / 9)
     assert found.bounds_ci is not None
     assert found.bounds_ci.lo < -0.1 < 0.3 < found.bounds_ci.hi
-    assert "between −10.0 and +30.0 whatever they hid" in missing_sentence(found)
+    assert f"between {MINUS}10.0 and +30.0 whatever they hid" in missing_sentence(found)
 
 
 def test_only_tasks_that_both_ran_are_compared() -> None:
