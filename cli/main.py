@@ -1,5 +1,6 @@
 """The `infranoise` command. Heavy rooms are imported by the command that needs them."""
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -8,7 +9,8 @@ import typer
 
 from .. import __version__
 from ..models.errors import DesignError, InfranoiseError
-from . import here, others, results
+from . import fleet, here, others, results, services
+from .secret_files import from_files
 
 EXIT_CODES = """Exit codes: 0 done · 1 this machine or run failed · 2 the request is wrong ·
 3 every trial ended in an infra error · 4 NO-GO · 5 INCONCLUSIVE (compare --gate) ·
@@ -42,11 +44,18 @@ def _root(
 here.register(app)
 results.register(app)
 others.register(app)
+fleet.register(app)
+services.register(app)
 
 
 def main() -> None:
     """Entry point: runs the command, turns errors raised on purpose into one clear line."""
-    guarded(app)
+    guarded(_with_secrets)
+
+
+def _with_secrets() -> None:
+    os.environ.update(from_files(os.environ))
+    app()
 
 
 def guarded(command: Callable[[], object]) -> None:

@@ -33,21 +33,31 @@ def settle(
     *,
     runtime: str | None,
     environ: Mapping[str, str],
+    elsewhere: Machine | None = None,
 ) -> Settled:
     """Find the experiment's tasks below `root` and decide its pod runtime.
 
+    Args:
+        environ: what fills in the variables of tasks, and where the cache is.
+        elsewhere: the machine that it is to fit, where that is not this one: its environment is
+            its own, and not held against the tasks.
     Raises:
         DesignError: a pattern finds nothing, or an unknown runtime was asked for.
     """
     decided = decide_runtime(runtime or experiment.pods.runtime)
     pods = experiment.pods.model_copy(update={"runtime": decided})
     experiment = experiment.model_copy(update={"pods": pods})
-    found = find(experiment.tasks, root, environ)
+    found = find(experiment.tasks, root, environ, fill={} if elsewhere else environ)
     kept = [t for t in found.tasks if not _excluded(t, experiment.exclude)]
     unfit = [
         Misfit(task=fault.path.parent.name, kind="task", why=str(fault)) for fault in found.faults
     ]
-    unfit += misfits(kept, experiment, environ=environ, machine=this_machine())
+    unfit += misfits(
+        kept,
+        experiment,
+        environ=None if elsewhere else environ,
+        machine=elsewhere or this_machine(),
+    )
     out = {misfit.task for misfit in unfit if misfit.blocks}
     return Settled(experiment, tuple(t for t in kept if t.name not in out), tuple(unfit))
 
@@ -58,8 +68,18 @@ def this_machine() -> Machine:
     return Machine(cpus=os.cpu_count() or 1, memory_bytes=memory or None)
 
 
-def find(patterns: tuple[str, ...], root: Path, environ: Mapping[str, str]) -> TaskSet:
-    """The tasks of patterns; `bundled:<name>` ones are made in the user's cache first."""
+def find(
+    patterns: tuple[str, ...],
+    root: Path,
+    environ: Mapping[str, str],
+    *,
+    fill: Mapping[str, str] | None = None,
+) -> TaskSet:
+    """The tasks of patterns; `bundled:<name>` ones are made in the user's cache first.
+
+    Args:
+        fill: what fills in the variables of tasks; `environ` unless given.
+    """
     paths: list[str] = []
     for pattern in patterns:
         if pattern.startswith(BUNDLED):
@@ -67,7 +87,7 @@ def find(patterns: tuple[str, ...], root: Path, environ: Mapping[str, str]) -> T
             paths += [str(path) for path in made]
         else:
             paths.append(pattern)
-    return find_tasks(paths, root, environ=environ)
+    return find_tasks(paths, root, environ=environ if fill is None else fill)
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:

@@ -36,9 +36,17 @@ class Misfit(Value):
 
 
 def misfits(
-    tasks: Sequence[Task], experiment: Experiment, *, environ: Mapping[str, str], machine: Machine
+    tasks: Sequence[Task],
+    experiment: Experiment,
+    *,
+    environ: Mapping[str, str] | None,
+    machine: Machine,
 ) -> list[Misfit]:
-    """Every misfit of these tasks with an experiment, on such a machine."""
+    """Every misfit of these tasks with an experiment, on such a machine.
+
+    Args:
+        environ: what fills in the variables of tasks' env tables; None: the nodes' own, not known.
+    """
     return [
         Misfit(task=task.name, kind=kind, why=why)
         for task in tasks
@@ -47,12 +55,17 @@ def misfits(
 
 
 def _of(
-    task: Task, experiment: Experiment, environ: Mapping[str, str], machine: Machine
+    task: Task, experiment: Experiment, environ: Mapping[str, str] | None, machine: Machine
 ) -> Iterator[tuple[Kind, str]]:
     yield from _not_built_for(task)
     yield from _too_large(task, experiment, machine)
-    missing = [name for name in task.unresolved if name not in environ]
-    if missing:
+    missing = [name for name in task.unresolved if environ is None or name not in environ]
+    if missing and environ is None:
+        yield (
+            "notice",
+            f"its env tables need {', '.join(missing)}: set it where the workers start",
+        )
+    elif missing:
         yield (
             "infrastructure",
             f"its env tables need {', '.join(missing)}, which the environment does not set; "

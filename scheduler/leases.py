@@ -166,6 +166,10 @@ class Leases:
         self._command("hset", keys.node_key(node), "state", state)
         return True
 
+    def holds(self, node: str) -> tuple[str, ...]:
+        """The attempts that a node holds leases of."""
+        return tuple(sorted(self._command("smembers", keys.held_key(node))))
+
     def forget(self, node: str) -> None:
         """Drop a node that is gone for good."""
         self._command("zrem", keys.BEATS, node)

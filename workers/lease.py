@@ -7,13 +7,14 @@ it, and a frozen process does.
 import json
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import redis
 
-from ..models.lease import scripts
+from ..models.lease import keys, scripts
 from ..models.lease.capacity import Capacity
 
 BEAT_S = 2.0
@@ -128,3 +129,18 @@ class Membership:
     def _run(self, script: str, *words: str | int) -> list[str]:
         answer: list[str] = self.client.register_script(script)(args=words)
         return answer
+
+
+def somebody_else(broker: str, node: str) -> bool:
+    """Whether another worker lives under this node's id now; may wait two heartbeats to tell.
+
+    Raises:
+        redis.RedisError: the server does not answer.
+    """
+    with redis.Redis.from_url(broker, socket_timeout=15) as client:
+        before = client.zscore(keys.BEATS, node)
+        seconds, micros = client.time()
+        if before is None or seconds * 1000 + micros / 1000 - float(before) > 2 * TTL_MS:
+            return False
+        time.sleep(2 * BEAT_S)
+        return bool(client.zscore(keys.BEATS, node) != before)

@@ -15,7 +15,7 @@ from celery.signals import worker_ready, worker_shutting_down
 
 from .. import __version__
 from ..models.errors import PodError, WireError
-from ..models.evidence import Fault
+from ..models.evidence import Evidence, Fault
 from ..models.message import RUN_ATTEMPT, AttemptMessage, AttemptRecord
 from .app import app, settings
 from .artefacts import Artefacts
@@ -122,8 +122,11 @@ def leave_with_parent() -> None:
 
 
 @app.task(name=RUN_ATTEMPT)
-def attempt(message: str, **shown: Any) -> None:
-    """Run one attempt. `shown` are words for those who watch the queue; they are not read."""
+def attempt(message: str, **shown: Any) -> str:
+    """Run one attempt. `shown` are words for those who watch the queue; they are not read.
+
+    Returns: what it left, for the same people: the record itself goes home by another way.
+    """
     try:
         order = AttemptMessage.decode(message)
     except WireError as error:
@@ -131,9 +134,11 @@ def attempt(message: str, **shown: Any) -> None:
         raise
     if not membership().start(order.attempt_id, order.fence):
         log.warning("attempt %s: a late or doubled message, nothing was started", order.attempt_id)
-        return
+        return "a late or doubled message: nothing was started"
     try:
-        membership().finish(order.attempt_id, run(order).encode())
+        record = run(order)
+        membership().finish(order.attempt_id, record.encode())
+        return in_short(record.evidence)
     finally:  # a bug of ours must not keep a lease alive for ever
         membership().let_go(order.attempt_id)
 
@@ -145,3 +150,12 @@ def run(order: AttemptMessage) -> AttemptRecord:
     except PodError as refusal:
         return refused_attempt(order, refusal, this_node())
     return run_attempt(order, pods, this_node())
+
+
+def in_short(evidence: Evidence) -> str:
+    """What an attempt left, in a few words; what it means is judged at home."""
+    if evidence.fault is not None:
+        return evidence.fault.cause
+    kills = evidence.agent_kills + evidence.verifier_kills
+    left = "no reward" if evidence.reward is None else f"reward {evidence.reward:g}"
+    return f"{left}, {kills} OOM kills" if kills else left

@@ -1,0 +1,121 @@
+"""A look at a fleet: what the store and the queue server say now, as plain values."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from ..models.errors import DesignError, LedgerError
+from ..models.ledger import live, reading
+from ..models.ledger.store import open_store
+from ..scheduler.feasibility import Offer, feasible
+from ..scheduler.leases import Leases, NodeState
+
+RATE_OVER_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentView:
+    """One experiment from near by. `per_minute` is outcomes over the last two minutes.
+
+    `bands` come in the order of reports; `waits` says why trials cannot go out, if so.
+    """
+
+    standing: live.Standing
+    bands: tuple[live.BandStanding, ...]
+    nodes: tuple[live.NodeStanding, ...]
+    causes: Mapping[str, int]
+    per_minute: float
+    waits: tuple[str, ...] = ()
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the last outcome at this rate; None where nothing comes in."""
+        owed = self.standing.planned - self.standing.n
+        return 60 * owed / self.per_minute if self.per_minute else None
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The nodes that are known, and the scheduler that leads ("" where none does)."""
+
+    nodes: tuple[NodeState, ...]
+    leader: str
+
+
+def open_ledger(store: str) -> Engine:
+    """A store that is there already.
+
+    Raises:
+        DesignError: there is no such file. LedgerError: it cannot be opened.
+    """
+    if "://" not in store and not Path(store).is_file():
+        raise DesignError(
+            f"--store {store}: there is no such ledger; give the one that the scheduler was "
+            "started with (INFRANOISE_STORE)"
+        )
+    return open_store(store)
+
+
+def look_at_fleet(broker: str) -> Fleet:
+    """What the queue server knows.
+
+    Raises:
+        BrokerError: it does not answer.
+    """
+    leases = Leases(broker)
+    try:
+        return Fleet(tuple(sorted(leases.nodes(), key=lambda node: node.id)), leases.leader())
+    finally:
+        leases.close()
+
+
+def look_at_experiment(engine: Engine, name: str, fleet: Fleet | None = None) -> ExperimentView:
+    """What the store knows of an experiment.
+
+    Args:
+        fleet: hold what is owed against its nodes.
+    Raises:
+        LedgerError: there is none of that name.
+    """
+    standing = next(iter(live.standings(engine, name)), None)
+    if standing is None:
+        known = ", ".join(one.name for one in live.standings(engine)) or "none"
+        raise LedgerError(f"no experiment {name!r} in this store; it holds: {known}")
+    found = live.band_standings(engine, name)
+    return ExperimentView(
+        standing=standing,
+        bands=tuple(found[b.name] for b in reading.bands(engine, name) if b.name in found),
+        nodes=live.node_standings(engine, name),
+        causes=live.infra_causes(engine, name),
+        per_minute=per_minute(engine, name),
+        waits=_waits(engine, standing, fleet) if fleet else (),
+    )
+
+
+def per_minute(engine: Engine, name: str) -> float:
+    """Outcomes a minute over the last two minutes."""
+    return live.ended_since(engine, name, time.time() - RATE_OVER_S) * 60 / RATE_OVER_S
+
+
+def offers(nodes: Sequence[NodeState]) -> tuple[Offer, ...]:
+    """What nodes could hold; those that have gone or are not heard of are left out."""
+    return tuple(Offer(n.id, n.total, n.runtimes) for n in nodes if n.condition in ("up", "drain"))
+
+
+def _waits(engine: Engine, standing: live.Standing, fleet: Fleet) -> tuple[str, ...]:
+    if standing.word == "done":
+        return ()
+    if standing.state != "active":
+        return (f"it is {standing.state}: nothing more is sent",)
+    if not fleet.leader:
+        return ("no scheduler leads: start one (infranoise scheduler)",)
+    able = [node for node in fleet.nodes if node.takes_trials]
+    if not able:
+        return ("no node takes trials now: start a worker (infranoise worker)",)
+    experiment = reading.experiment(engine, standing.name)
+    tasks = reading.tasks(engine, standing.name)
+    refusals = feasible(experiment, tasks, offers(able)).refusals
+    return tuple(f"{task}: {why}" for task, why in refusals.items())

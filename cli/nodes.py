@@ -1,0 +1,127 @@
+"""`nodes`: the nodes of a fleet: list, show, drain, up, forget."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..models.errors import DesignError
+from ..models.node import NodeProfile
+from ..scheduler.leases import Leases, NodeState
+from .fleet_text import nodes_table
+from .run import INTERRUPTED, stop_on_signals
+from .status import node_json
+
+LOOK_EVERY_S = 1.0
+
+
+def listed(broker: str, *, as_json: bool) -> int:
+    """Print every node; returns the exit code."""
+    with _leases(broker) as leases:
+        nodes = sorted(leases.nodes(), key=lambda node: node.id)
+    if as_json:
+        print(json.dumps([node_json(node) for node in nodes]))
+    elif nodes:
+        Console().print(nodes_table(nodes))
+    else:
+        print("no node has said hello yet: start a worker (infranoise worker)")
+    return 0
+
+
+def show(broker: str, node: str, *, as_json: bool) -> int:
+    """Print what one node is, holds and offers; returns the exit code."""
+    with _leases(broker) as leases:
+        found, held = _one(leases, node), leases.holds(node)
+    profile = _profile(found)
+    offered = found.hello.get("runtimes") or {}
+    if as_json:
+        told = profile.model_dump(mode="json") if profile else None
+        document = {"profile": told, "runtimes": offered, "under_way": held}
+        print(json.dumps(node_json(found) | document))
+        return 0
+    console, table = Console(), Table(box=None, show_header=False, pad_edge=False)
+    console.print(nodes_table([found]))
+    for name, why in offered.items():
+        table.add_row(Text(f"{name} pods"), Text(why or "offered"))
+    for name, value in (profile.model_dump() if profile else {}).items():
+        table.add_row(Text(name), Text("not readable there" if value is None else str(value)))
+    table.add_row(Text("under way"), Text("\n".join(held) or "nothing"))
+    console.print(table)
+    return 0
+
+
+def drain(broker: str, node: str, *, wait: bool, as_json: bool) -> int:
+    """Give a node nothing more, until it is set up again; returns the exit code."""
+    with _leases(broker) as leases, stop_on_signals() as stop:
+        _set(leases, node, "drain")
+        if wait and not _empty(leases, node, stop):
+            return INTERRUPTED
+        held = leases.holds(node)
+    if as_json:
+        print(json.dumps({"node": node, "state": "drain", "under_way": held}))
+    else:
+        print(f"{node} gets nothing more; {len(held)} attempts are under way there")
+    return 0
+
+
+def up(broker: str, node: str, *, as_json: bool) -> int:
+    """Give a node trials again; returns the exit code."""
+    with _leases(broker) as leases:
+        _set(leases, node, "up")
+    print(json.dumps({"node": node, "state": "up"}) if as_json else f"{node} gets trials again")
+    return 0
+
+
+def forget(broker: str, node: str, *, as_json: bool) -> int:
+    """Drop a node that is gone for good; returns the exit code.
+
+    Raises:
+        DesignError: it is alive.
+    """
+    with _leases(broker) as leases:
+        if _one(leases, node).fresh:
+            raise DesignError(f"{node} is alive and would say hello again; stop its worker first")
+        leases.forget(node)
+    print(json.dumps({"node": node, "state": None}) if as_json else f"{node} is forgotten")
+    return 0
+
+
+def _set(leases: Leases, node: str, state: str) -> None:
+    if _one(leases, node).state == "leaving":
+        raise DesignError(
+            f"{node} is going or gone, as its worker was told; start the worker again"
+        )
+    leases.set_state(node, state)
+
+
+def _one(leases: Leases, node: str) -> NodeState:
+    nodes = {one.id: one for one in leases.nodes()}
+    if node not in nodes:
+        known = ", ".join(sorted(nodes)) or "none"
+        raise DesignError(f"no node {node!r} in this fleet; it has: {known}")
+    return nodes[node]
+
+
+def _empty(leases: Leases, node: str, stop: threading.Event) -> bool:
+    while leases.holds(node):
+        if stop.wait(LOOK_EVERY_S):
+            return False
+    return True
+
+
+def _profile(node: NodeState) -> NodeProfile | None:
+    told = node.hello.get("profile")
+    return NodeProfile.model_validate_json(told) if isinstance(told, str) else None
+
+
+@contextmanager
+def _leases(broker: str) -> Iterator[Leases]:
+    leases = Leases(broker)
+    try:
+        yield leases
+    finally:
+        leases.close()

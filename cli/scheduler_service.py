@@ -1,0 +1,29 @@
+"""`scheduler`: the service's process: its signals and its log."""
+
+import json
+import time
+
+from ..scheduler.home import Home
+from .run import stop_on_signals
+
+
+def serve(store: str, broker: str, *, as_json: bool) -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit code."""
+    with stop_on_signals() as stop:
+        Home(store, broker, stop, say_json if as_json else say_plainly).serve()
+    return 0
+
+
+def say_json(event: str, /, **facts: str | int | float | None) -> None:
+    """One JSON document on a line of standard output."""
+    print(json.dumps({"at": _now(), "event": event, **facts}), flush=True)
+
+
+def say_plainly(event: str, /, **facts: str | int | float | None) -> None:
+    """One line of words on standard output."""
+    told = "  ".join(f"{name}={value}" for name, value in facts.items() if value not in (None, ""))
+    print(f"{_now()} {event}  {told}".rstrip(), flush=True)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

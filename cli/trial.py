@@ -1,0 +1,162 @@
+"""`trial show`: one trial with every attempt: its evidence, conditions, clocks and log tails."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy import Engine
+
+from ..models.errors import LedgerError
+from ..models.ledger.finding import Found, find_trials
+from ..models.ledger.reading import AttemptLine, attempts
+from ..models.message import AttemptRecord
+from ..models.value import Value
+from .fleet_view import open_ledger
+
+STYLE = {"passed": "green", "failed": "yellow", "infra_error": "red"}
+
+
+def show(
+    store: str,
+    text: str,
+    flower: str | None,
+    *,
+    experiment: str | None,
+    tail: int,
+    as_json: bool,
+) -> int:
+    """Print a trial and its attempts; returns the exit code.
+
+    Args:
+        text: its id, an attempt's id, or the begin of either or of its key.
+        tail: lines of each log that are shown.
+    Raises:
+        LedgerError: no trial is meant, or several are; names them.
+    """
+    engine = open_ledger(store)
+    trial = the_trial(engine, text, experiment)
+    lines = tuple(attempts(engine, trial.experiment, trial=trial.id))
+    if as_json:
+        print(json.dumps(trial_json(trial, lines)))
+        return 0
+    console = Console()
+    console.print(Text(f"{trial.key.text}\ntrial {trial.id} of {trial.experiment}", style="bold"))
+    if not lines:
+        console.print("no attempt was placed yet")
+    for line in lines:
+        console.print(Group(*_attempt(line, tail, flower)))
+    return 0
+
+
+def the_trial(engine: Engine, text: str, experiment: str | None = None) -> Found:
+    """The one trial that a text means.
+
+    Raises:
+        LedgerError: there is none, or there are several; names them.
+    """
+    found = find_trials(engine, text, experiment=experiment)
+    if not found:
+        raise LedgerError(
+            f"{text!r} is no trial of this store: give its id, an attempt's id, or the begin of "
+            "its key, such as 'headroom/mosaic|lean|1x'"
+        )
+    exact = [one for one in found if text in (one.id, one.key.text)]
+    if len(found) > 1 and len(exact) != 1:
+        shown = "\n  ".join(f"{one.id}  {one.key.text}  ({one.experiment})" for one in found)
+        raise LedgerError(f"{text!r} means several trials; name one:\n  {shown}")
+    return (exact or found)[0]
+
+
+def trial_json(trial: Found, lines: tuple[AttemptLine, ...]) -> dict[str, object]:
+    """A trial and its attempts as a document."""
+    return {
+        "id": trial.id,
+        "experiment": trial.experiment,
+        "key": trial.key.text,
+        "wave": trial.wave,
+        "accepted": trial.accepted,
+        "attempts": [attempt_json(line) for line in lines],
+    }
+
+
+def attempt_json(line: AttemptLine) -> dict[str, object]:
+    """An attempt as a document, its whole record in it."""
+    record = line.record.model_dump(mode="json") if line.record else None
+    return asdict(line) | {"record": record}
+
+
+def _attempt(line: AttemptLine, tail: int, flower: str | None) -> Iterator[RenderableType]:
+    counts = ", its outcome counts" if line.accepted else ""
+    verdict = " / ".join(word for word in (line.verdict, line.cause) if word) or "under way"
+    yield Text(
+        f"\nattempt {line.number} on {line.node}: {verdict}{counts}",
+        STYLE.get(line.verdict or "", ""),
+    )
+    yield _facts({"id": line.id, "rule": line.rule, "why": line.detail, "reward": line.reward})
+    if flower:
+        yield Text(f"  {flower.rstrip('/')}/task/{line.id}")
+    if line.record is None:
+        said = "it has not ended" if line.verdict is None else "no record came home"
+        yield Text(f"  {said}", style="dim")
+        return
+    yield from _record(line.record, tail)
+
+
+def _record(record: AttemptRecord, tail: int) -> Iterator[RenderableType]:
+    evidence, conditions = record.evidence, record.conditions
+    if evidence.phases:
+        yield _phases(record)
+    limits = {"requested", "effective", "load_start", "load_end"}
+    yield from _section("evidence", evidence, {"phases"})
+    yield from _section("conditions", conditions, limits)
+    for name in ("requested", "effective", "load_start", "load_end"):
+        yield from _section(name.replace("_", " at "), getattr(conditions, name))
+    yield from _section("clocks", record.clocks)
+    yield from _section("usage", record.usage, {"counters"})
+    yield from _section("counters", record.usage.counters)
+    for name, stream in (("agent", record.logs.agent), ("verifier", record.logs.verifier)):
+        if stream.tail and tail:
+            last = "\n".join(stream.tail.rstrip("\n").splitlines()[-tail:])
+            yield Text(f"  {name}, last lines of {stream.total_bytes} bytes:", style="bold")
+            yield Padding(Text(last), (0, 0, 0, 4))
+
+
+def _phases(record: AttemptRecord) -> RenderableType:
+    table = Table(box=None, pad_edge=False)
+    for name in ("phase", "exit", "seconds", "timed out", "OOM kills", "left behind", "lost"):
+        table.add_column(name)
+    for phase in record.evidence.phases:
+        cells = (phase.exit_code, f"{phase.wall_s:.2f}" if phase.wall_s is not None else None)
+        more = (phase.timed_out or "", phase.oom_kills, phase.left_behind, phase.lost)
+        words = ("?" if cell is None else str(cell) for cell in (*cells, *more))
+        table.add_row(Text(phase.name), *map(Text, words))
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _section(
+    name: str, value: Value | None, without: set[str] | None = None
+) -> Iterator[RenderableType]:
+    told = value.model_dump(exclude=without or set()) if value is not None else {}
+    known = {key: v for key, v in told.items() if v not in (None, "", (), {}, [])}
+    if known:
+        yield Text(f"  {name}", style="bold")
+        yield _facts(known)
+
+
+def _facts(facts: Mapping[str, object]) -> RenderableType:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in facts.items():
+        if value not in (None, ""):
+            table.add_row(Text(name), Text(_words(name, value)))
+    return Padding(table, (0, 0, 0, 4))
+
+
+def _words(name: str, value: object) -> str:
+    if isinstance(value, float) and name.endswith("_at"):
+        return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="milliseconds")
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,118 @@
+"""Whether a fleet can run a plan, and what it would then confound: pure.
+
+A trial that no node could ever hold is refused before anything is queued. A band that fits one
+node only is told: its effect and the node's cannot be told apart.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..models.experiment import Experiment
+from ..models.lease.capacity import Capacity, floor_of
+from ..models.spec import MIB
+from ..models.task import Task
+from .plan import limits_of
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a node could hold when it is empty; `runtimes` None: it does not tell."""
+
+    node: str
+    total: Capacity
+    runtimes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Feasibility:
+    """`refusals`: tasks that cannot run, each with its reason. `warnings`: what to know of."""
+
+    refusals: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def feasible(experiment: Experiment, tasks: Sequence[Task], offers: Sequence[Offer]) -> Feasibility:
+    """Hold every task in every band against the nodes of a fleet.
+
+    Args:
+        offers: the nodes that are known; with none there is nothing to hold against.
+    """
+    if not offers:
+        return Feasibility({}, ("no node is known yet, so nothing was checked against the fleet",))
+    able = [o for o in offers if o.runtimes is None or experiment.pods.runtime in o.runtimes]
+    if not able:
+        names = ", ".join(offer.node for offer in offers)
+        why = f"no node offers {experiment.pods.runtime} pods (known: {names})"
+        return Feasibility({task.name: why for task in tasks}, ())
+    homes = {
+        (task.name, band.name): _homes(experiment, task, band.name, able)
+        for task in tasks
+        for band in experiment.bands
+    }
+    refusals = {
+        task.name: _why(experiment, task, band.name, able)
+        for task in tasks
+        for band in reversed(experiment.bands)
+        if not homes[task.name, band.name]
+    }
+    kept = {key: nodes for key, nodes in homes.items() if key[0] not in refusals}
+    return Feasibility(refusals, tuple(_confounded(experiment, kept, able)))
+
+
+def _homes(experiment: Experiment, task: Task, band: str, able: Sequence[Offer]) -> frozenset[str]:
+    floor = floor_of(limits_of(experiment, task, band))
+    return frozenset(offer.node for offer in able if offer.total.holds(floor))
+
+
+def _why(experiment: Experiment, task: Task, band: str, able: Sequence[Offer]) -> str:
+    floor = floor_of(limits_of(experiment, task, band))
+    largest = max(able, key=lambda offer: (offer.total.memory_bytes, offer.total.cpu_m))
+    return (
+        f"band {band} reserves {_words(floor)}, and no node that offers "
+        f"{experiment.pods.runtime} pods holds that (the largest, {largest.node}, has "
+        f"{_words(largest.total)}); lower the floor in [[bands]], or add a larger node"
+    )
+
+
+def _confounded(
+    experiment: Experiment,
+    homes: Mapping[tuple[str, str], frozenset[str]],
+    able: Sequence[Offer],
+) -> list[str]:
+    if len(able) == 1 and homes:
+        return [
+            *_too_few_slots(experiment, able),
+            f"one node alone ({able[0].node}) can run this: what is found holds for that node; "
+            "with two or more, bands are spread evenly over them",
+        ]
+    told = list(_too_few_slots(experiment, able))
+    for band in experiment.bands:
+        lonely = {
+            task: next(iter(nodes))
+            for (task, name), nodes in homes.items()
+            if name == band.name and len(nodes) == 1
+        }
+        if lonely:
+            tasks = len({task for task, _ in homes})
+            nodes = ", ".join(sorted(set(lonely.values())))
+            told.append(
+                f"band {band.name} fits one node alone ({nodes}) for {len(lonely)} of {tasks} "
+                "tasks: there the band's effect and the node's cannot be told apart; lower the "
+                "floor, or add a node of that size"
+            )
+    return told
+
+
+def _too_few_slots(experiment: Experiment, able: Sequence[Offer]) -> Iterator[str]:
+    most = max(experiment.factors.concurrency, default=0)
+    small = [offer for offer in able if offer.total.slots < most]
+    if small:
+        nodes = ", ".join(f"{offer.node} ({offer.total.slots})" for offer in small)
+        yield (
+            f"concurrency {most} is more than the slots of {nodes}: fewer will run there; start "
+            "these workers with more --slots"
+        )
+
+
+def _words(capacity: Capacity) -> str:
+    return f"{capacity.cpu_m / 1000:g} cpus and {capacity.memory_bytes / MIB:.0f} MiB"
