@@ -139,13 +139,23 @@ class _Tables:
 
 
 def _tables(cells: Cells) -> _Tables:
-    """`strata_by_level` with the roles turned: entries are compared, bands are averaged over."""
+    turned = rivals(cells)
+    return _Tables(strata_by_level(turned, "rival"), strata_by_level(as_passed(turned), "rival"))
+
+
+def rivals(cells: Cells) -> Cells:
+    """The cells with the roles turned: entries are compared, as the factor `rival`; bands are
+    averaged over, as the stratum within a task.
+
+    Raises:
+        DesignError: cells without task and entry.
+    """
     cells.require("task", "entry")
     kept = cells.by("task", "entry", *(["band"] if "band" in cells.factors else []))
     if "band" not in kept.factors:
         kept = kept.constant(band="all")
     roles = {"task": "task", "rival": "entry", "entry": "band"}
-    turned = Cells(
+    return Cells(
         {role: kept.levels[factor] for role, factor in roles.items()},
         {role: kept.codes[factor] for role, factor in roles.items()},
         kept.n,
@@ -154,7 +164,6 @@ def _tables(cells: Cells) -> _Tables:
         kept.reward_sum,
         kept.reward_sumsq,
     )
-    return _Tables(strata_by_level(turned, "rival"), strata_by_level(as_passed(turned), "rival"))
 
 
 def _ranked(tables: dict[str, Strata]) -> tuple[str, ...]:

@@ -8,17 +8,13 @@ from rich.console import Console
 
 from ..analysis.comparison import Comparison, compare
 from ..analysis.comparison_words import verdict_sentence
-from ..analysis.findings import findings
 from ..analysis.gate import Limit
 from ..analysis.json_values import Json, json_value
-from ..analysis.read_ledger import Study
 from ..analysis.render.comparison_text import comparison_text
-from ..analysis.run_facts import known, run_facts
-from ..analysis.study_cells import study_cells
-from ..analysis.unmatched import Unmatched, unmatched
 from ..models.errors import DesignError
 from ..models.source import Source
-from .sides import address_of, side_of, study_of
+from .noise import distinct_sources, noise_of
+from .sides import side_of
 
 POINTS = 100.0
 FORMAT = "infranoise.comparison/1"
@@ -48,12 +44,12 @@ def compare_results(question: Question, *, as_json: bool) -> int:
     found = compare(
         a,
         b,
-        noise=_noise(question.noise_from, first, second),
+        noise=noise_of(question.noise_from, (first, second)),
         matched=True if question.matched else None,
         margin=question.margin_points / POINTS,
         limit=_limit(question),
     )
-    sources = _distinct((*a.sources, *b.sources))
+    sources = distinct_sources((a, b))
     if as_json:
         print(json.dumps(_document(found, sources), indent=1, allow_nan=False))
     else:
@@ -68,27 +64,6 @@ def _limit(question: Question) -> Limit | None:
         raise DesignError(f"--target {question.target!r}: say same or new (tasks)")
     target: Literal["same", "new"] = "new" if question.target == "new" else "same"
     return Limit(question.max_drop_points / POINTS, target, question.common_tasks)
-
-
-def _noise(named: str | None, *studies: Study) -> Unmatched | None:
-    """What unmatched configurations are worth: of the experiment that is named, else of the sides
-    themselves where one of them varied its bands; None where nobody knows."""
-    candidates = [study_of(address_of(named))] if named else list(studies)
-    for study in candidates:
-        if named or len(set(study.attempts["band"])) > 1:
-            found = findings(*study_cells(study), known(run_facts(study)))
-            if found.attribution is not None:
-                return unmatched(found.attribution)
-    if named:
-        raise DesignError(
-            f"--noise-from {named}: no factor varied there, so it tells nothing of what "
-            "configurations are worth"
-        )
-    return None
-
-
-def _distinct(sources: tuple[Source, ...]) -> tuple[Source, ...]:
-    return tuple({(s.kind, s.path, s.content_hash): s for s in sources}.values())
 
 
 def _document(found: Comparison, sources: tuple[Source, ...]) -> dict[str, Json]:

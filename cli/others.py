@@ -26,7 +26,8 @@ Store = Annotated[
 def register(app: typer.Typer) -> None:
     """Add these commands to the program."""
     app.command("import")(import_)
-    app.command()(compare)
+    for command in (compare, leaderboard):
+        app.command()(command)
 
 
 def import_(
@@ -124,6 +125,14 @@ Side = Annotated[
         "a part of one."
     ),
 ]
+NoiseFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--noise-from",
+        help="An experiment whose bands tell what unmatched configurations are worth.",
+        envvar="INFRANOISE_NOISE_FROM",
+    ),
+]
 InStore = Annotated[
     str | None,
     typer.Option("--store", help="Both are entries of this one store.", envvar="INFRANOISE_STORE"),
@@ -170,13 +179,7 @@ def compare(
             envvar="INFRANOISE_MATCHED",
         ),
     ] = False,
-    noise_from: Annotated[
-        str | None,
-        typer.Option(
-            help="An experiment whose bands tell what unmatched configurations are worth.",
-            envvar="INFRANOISE_NOISE_FROM",
-        ),
-    ] = None,
+    noise_from: NoiseFrom = None,
     margin: Annotated[
         float, typer.Option(help="Equivalence margin in points.", envvar="INFRANOISE_MARGIN")
     ] = 3.0,
@@ -207,3 +210,22 @@ def compare(
         margin_points=margin,
     )
     raise typer.Exit(compare_results(question, as_json=json))
+
+
+def leaderboard(
+    sources: Annotated[
+        list[str],
+        typer.Argument(help="Runs' folders, ledgers, or others' results; their entries compete."),
+    ],
+    noise_from: NoiseFrom = None,
+    json: Json = False,
+) -> None:
+    """Tie groups instead of ranks, scores three ways, infra rates.
+
+    \b
+    infranoise leaderboard terminal-bench-leaderboard/results
+    infranoise leaderboard a.sqlite b.sqlite --noise-from infranoise-runs/headroom --json
+    """
+    from .leaderboard import show_leaderboard
+
+    raise typer.Exit(show_leaderboard(sources, noise_from=noise_from, as_json=json))
