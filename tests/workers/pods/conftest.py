@@ -1,25 +1,50 @@
 """Pods for tests: every runtime through the same fixtures, so that one suite holds them all."""
 
 import hashlib
+import json
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 import docker as engine
 import pytest
 from docker.errors import DockerException
+from kube_api import FakeApi
+from kube_kubelet import DockerKubelet
 
 from infranoise.models.limits import Limits
 from infranoise.workers.pods.docker import DockerPods
+from infranoise.workers.pods.kubernetes import KubernetesPods
+from infranoise.workers.pods.kubernetes_words import Shape
 from infranoise.workers.pods.pod import Pod, PodOrder, Pods
 from infranoise.workers.pods.process import ProcessPods
 
 BASE_IMAGE = "python:3.12-slim"
 DOCKERFILE = f"FROM {BASE_IMAGE}\nWORKDIR /app\nENV GREETING=hello\nCOPY words.txt data/ /app/\n"
 LIFETIME_S = 600.0
+GOLDEN = Path(__file__).parents[2] / "golden" / "kubernetes"
+KUBECONFIG = "INFRANOISE_TEST_KUBECONFIG"
+KUBELET_DECIDES = "who dies at the ceiling is the kubelet's to decide: it is read back and told"
+NO_DISK_USE = "the API tells no disk use; the kubelet's eviction does, and is tested"
+CANNOT = {  # what a runtime says of itself that it cannot do
+    "kubernetes": {
+        "test_with_pod_scope_one_kill_ends_them_all": KUBELET_DECIDES,
+        "test_with_pod_scope_files_can_still_be_fetched_after_the_end": KUBELET_DECIDES,
+        "test_limits_are_read_back_as_they_were_asked": "process limits are the kubelet's; "
+        "what differs is told, see tests/workers/kube",
+        "test_a_fork_bomb_is_held_by_the_pids_limit_and_killed": "process limits are the kubelet's",
+        "test_anonymous_memory_is_told_apart_from_files_in_cache": "no peak of it in the cgroup",
+        "test_filling_the_disk_ends_at_the_storage_ceiling": NO_DISK_USE,
+        "test_what_was_written_too_quickly_to_be_stopped_is_still_told": NO_DISK_USE,
+        "test_what_fits_below_the_storage_ceiling_does_not_exceed_it": NO_DISK_USE,
+        "test_without_network_there_is_no_way_out_but_loopback_works": "refused: a NetworkPolicy "
+        "may do nothing",
+    }
+}
 
 Missing = Callable[[str], NoReturn]
 MakeOrder = Callable[..., PodOrder]
@@ -51,6 +76,7 @@ def docker_pods(locks: Path, missing: Missing) -> DockerPods:
     params=[
         pytest.param("process", marks=pytest.mark.cgroup),
         pytest.param("docker", marks=pytest.mark.docker),
+        pytest.param("kubernetes", marks=pytest.mark.docker),
     ],
 )
 def pods(
@@ -61,9 +87,61 @@ def pods(
     if request.param == "docker":
         yield docker_pods(folder, missing)
         return
+    if request.param == "kubernetes":
+        environment = request.getfixturevalue("environment")
+        with kubernetes_pods(folder, missing, environment) as in_a_cluster:
+            yield in_a_cluster
+        return
     made = process_pods(folder, missing)
     yield made
     made.close()
+
+
+@contextmanager
+def kubernetes_pods(folder: Path, missing: Missing, environment: Path) -> Iterator[KubernetesPods]:
+    """Pods of the cluster that a variable names; else of a double of one, run by Docker."""
+    builder = docker_pods(folder, missing)
+    image_hash = hashlib.sha256(DOCKERFILE.encode()).hexdigest()
+    builder.prepare(
+        PodOrder("image", "contract", "trial", environment, image_hash, Limits(), time.time())
+    )
+    if kubeconfig := os.environ.get(KUBECONFIG):
+        prefix = os.environ["INFRANOISE_IMAGE_PREFIX"]
+        yield KubernetesPods(Shape(image_prefix=prefix), kubeconfig=kubeconfig)
+        return
+    api = FakeApi()
+    with api.running():
+        api.store.create("namespaces", "", {"metadata": {"name": "trials"}})
+        node = json.loads((GOLDEN / "node.json").read_text())
+        kubelet = DockerKubelet(api, node)
+        (folder / "kubeconfig").write_text(json.dumps(api.kubeconfig()))
+        pods = KubernetesPods(
+            Shape(namespace="trials", image_prefix="infranoise/env"),
+            kubeconfig=str(folder / "kubeconfig"),
+        )
+        yield pods
+        pods.close()
+        kubelet.close()
+
+
+@pytest.fixture(autouse=True)
+def _within_its_power(request: pytest.FixtureRequest) -> None:
+    """Skip what a runtime says of itself that it cannot do; on a real cluster also what needs to
+    see the pods' processes from here."""
+    callspec = getattr(request.node, "callspec", None)
+    runtime = callspec.params.get("pods", "") if callspec else ""
+    name = getattr(request.node, "originalname", "")
+    if reason := CANNOT.get(runtime, {}).get(name):
+        pytest.skip(f"{runtime}: {reason}")
+    if runtime == "kubernetes" and KUBECONFIG in os.environ and "sleepers" in request.fixturenames:
+        pytest.skip("a real cluster's processes cannot be seen from here")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what the kubernetes pods were held against."""
+    where = os.environ.get(KUBECONFIG)
+    told = f"the cluster of {where}" if where else f"a double; {KUBECONFIG} names no real cluster"
+    terminalreporter.write_line(f"kubernetes pods were tested against {told}")
 
 
 @pytest.fixture(scope="session")

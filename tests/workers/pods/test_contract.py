@@ -686,6 +686,10 @@ MAKE = {
     "process": "from infranoise.workers.pods.process import ProcessPods\n"
     "pods = ProcessPods(Path({state!r}))",
     "docker": "from infranoise.workers.pods.docker import DockerPods\npods = DockerPods()",
+    "kubernetes": "from infranoise.workers.pods.kubernetes import KubernetesPods\n"
+    "from infranoise.workers.pods.kubernetes_words import Shape\n"
+    "shape = Shape(namespace='trials', image_prefix='infranoise/env')\n"
+    "pods = KubernetesPods(shape, kubeconfig={state!r})",
 }
 
 
@@ -693,7 +697,7 @@ def test_what_a_killed_worker_left_is_reaped(
     pods: Pods, make_order: MakeOrder, sleepers: Sleepers, tmp_path: Path
 ) -> None:
     order = make_order()
-    state = str(getattr(pods, "state", ""))
+    state = str(getattr(pods, "state", getattr(pods, "kubeconfig", "")))
     script = ORPHAN.format(
         make=MAKE[pods.name].format(state=state),
         attempt=order.attempt_id,
