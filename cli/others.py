@@ -26,7 +26,7 @@ Store = Annotated[
 def register(app: typer.Typer) -> None:
     """Add these commands to the program."""
     app.command("import")(import_)
-    for command in (compare, leaderboard):
+    for command in (compare, leaderboard, calibrate):
         app.command()(command)
 
 
@@ -229,3 +229,53 @@ def leaderboard(
     from .leaderboard import show_leaderboard
 
     raise typer.Exit(show_leaderboard(sources, noise_from=noise_from, as_json=json))
+
+
+def calibrate(
+    source: Annotated[
+        str, typer.Argument(help="A run's folder, a ledger, others' results, or a table.")
+    ],
+    margin: Annotated[
+        float,
+        typer.Option(help="The score may move by this many points.", envvar="INFRANOISE_MARGIN"),
+    ] = 3.0,
+    rho: Annotated[
+        float,
+        typer.Option(
+            help="Infra errors must fall below this share of the floor's.", envvar="INFRANOISE_RHO"
+        ),
+    ] = 0.5,
+    target: Annotated[
+        str,
+        typer.Option(
+            help="Equal on these tasks (same) or on others like them (new).",
+            envvar="INFRANOISE_TARGET",
+        ),
+    ] = "same",
+    floor: Annotated[
+        str | None,
+        typer.Option(
+            help="The band to compare with. [default: the tightest]",
+            envvar="INFRANOISE_FLOOR",
+            show_default=False,
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="What a table's columns are: task=…,entry=…,band=…,passed=…"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Which floor and ceiling to pin: fewest infra errors, the score provably left alone.
+
+    Prints the evidence per ceiling and a [[bands]] table that `run` accepts. Where no ceiling is
+    shown to qualify the exit code is 5.
+
+    \b
+    infranoise calibrate infranoise-runs/headroom
+    infranoise calibrate trials.csv --column task=t,entry=m,band=b,passed=y --margin 2
+    """
+    from .calibrate import Rule, calibrate_results
+
+    rule = Rule(margin_points=margin, rho=rho, target=target, floor=floor)
+    raise typer.Exit(calibrate_results(source, rule, columns=column or (), as_json=json))

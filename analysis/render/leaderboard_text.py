@@ -21,9 +21,12 @@ def leaderboard_text(found: Leaderboard, sources: tuple[Source, ...] = ()) -> Re
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in HEADINGS:
         words = name in WORDS
-        wide = name == "entry"
-        justify = "left" if words else "right"
-        table.add_column(name, justify=justify, no_wrap=not wide, overflow="fold")
+        table.add_column(
+            name,
+            justify="left" if words else "right",
+            no_wrap=name != "entry",
+            overflow="fold",
+        )
     for row in found.rows:
         table.add_row(*_cells(row))
     within = (
