@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import batched
 
-from sqlalchemy import Column, ColumnElement, Table, any_, func, literal, select
+from sqlalchemy import Column, ColumnElement, Table, Text, cast, func, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Connection
 
 from ..errors import LedgerError
 
 AT_ONCE = 10_000  # rows handed to SQLite's driver in one list
 
-type Row = Sequence[object]
+type Row = tuple[object, ...]
 
 
 def insert_rows(
@@ -64,11 +65,11 @@ def among(
     connection: Connection, column: Column[str] | Column[int], values: Iterable[str] | Iterable[int]
 ) -> ColumnElement[bool]:
     """Whether a column is one of any number of values, as one parameter."""
-    listed = list(values)
+    listed = json.dumps(list(values))
     if connection.dialect.name == "postgresql":
-        return column == any_(literal(listed, postgresql.ARRAY(column.type)))
-    each = func.json_each(json.dumps(listed)).table_valued("value")
-    return column.in_(select(each.c.value))
+        each = func.jsonb_array_elements_text(cast(literal(listed, Text), JSONB)).column_valued()
+        return column.in_(select(cast(each, column.type)))
+    return column.in_(select(func.json_each(listed).table_valued("value").c.value))
 
 
 def writable(text: str) -> str:
@@ -78,7 +79,7 @@ def writable(text: str) -> str:
 
 def _each(connection: Connection, statement: str, rows: Iterable[Row]) -> None:
     for some in batched(rows, AT_ONCE):
-        connection.exec_driver_sql(statement, [tuple(row) for row in some])
+        connection.exec_driver_sql(statement, list(some))
 
 
 def _copy_and_update(

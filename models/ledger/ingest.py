@@ -5,17 +5,19 @@ left; a cancelled attempt never is. A record that comes twice, or after its atte
 changes nothing and is noted as an event.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 from sqlalchemy.engine import Connection
 
 from ..classify import classify
 from ..evidence import Evidence
 from ..message import AttemptRecord
 from ..outcome import Outcome
-from .attempts import JUDGED, judged
+from .attempts import JUDGED, judgement
 from .bulk import among, update_rows
 from .events import write_event
 from .tables import ATTEMPT, CELL, TRIAL
@@ -23,6 +25,13 @@ from .writing import writing
 
 ENDED = ("state", "node", "ended_at", "record", *JUDGED)
 COUNTS = ("n", "passed", "infra_errors", "collateral", "reward_sum", "reward_sumsq")
+STANDING = (
+    select(ATTEMPT.c.id, ATTEMPT.c.state, TRIAL.c.id, TRIAL.c.cell, TRIAL.c.accepted)
+    .join_from(ATTEMPT, TRIAL, TRIAL.c.id == ATTEMPT.c.trial)
+    .order_by(TRIAL.c.id, ATTEMPT.c.id)  # all who wait for each other's rows wait in one order
+    .with_for_update()
+)
+TRIES = select(ATTEMPT.c.trial).where(ATTEMPT.c.state == "ended", ATTEMPT.c.verdict != "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,48 +90,28 @@ def ingest(
         if not taken:
             return ()
         outcomes = {ending.attempt: classify(ending.evidence) for ending in taken}
-        accepted = _accepted(taken, outcomes, stands, max_attempts)
-        _write(connection, taken, outcomes, stands, accepted)
+        _end_attempts(connection, taken, outcomes)
+        accepted = _accepted(connection, taken, outcomes, stands, max_attempts)
+        _end_trials(connection, accepted, outcomes, stands)
         return tuple(
             Ingested(a, stands[a].trial, outcomes[a], a in accepted)
             for a in (ending.attempt for ending in taken)
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """How an attempt and its trial stand in the ledger; `used`: attempts that count as tries."""
+class _Standing(NamedTuple):
+    """How an attempt and its trial stand in the ledger."""
 
-    under_way: bool
+    state: str
     trial: str
     cell: int
-    has_outcome: bool
-    used: int
+    accepted: str | None
 
 
 def _standing(connection: Connection, attempts: Set[str]) -> dict[str, _Standing]:
     """The attempts that there are, held as they stand until the transaction ends."""
-    chosen = among(connection, ATTEMPT.c.id, attempts)
-    both = ATTEMPT.join(TRIAL, TRIAL.c.id == ATTEMPT.c.trial)
-    if connection.dialect.name == "postgresql":
-        # Counting is a statement of its own: one that waits for a lock still sees what was before.
-        lock = select(TRIAL.c.id).select_from(both).where(chosen)
-        connection.execute(lock.order_by(TRIAL.c.id, ATTEMPT.c.id).with_for_update())
-    other = ATTEMPT.alias()
-    used = (
-        select(func.count())
-        .where(other.c.trial == TRIAL.c.id, other.c.state == "ended")
-        .where(other.c.verdict != "cancelled")
-        .correlate(TRIAL)
-        .scalar_subquery()
-    )
-    query = select(ATTEMPT.c.id, ATTEMPT.c.state, TRIAL.c.id, TRIAL.c.cell, TRIAL.c.accepted, used)
-    return {
-        id_: _Standing(state == "placed", trial, cell, accepted is not None, tries)
-        for id_, state, trial, cell, accepted, tries in connection.execute(
-            query.select_from(both).where(chosen)
-        )
-    }
+    chosen = STANDING.where(among(connection, ATTEMPT.c.id, attempts))
+    return {row[0]: _Standing._make(row[1:]) for row in connection.execute(chosen).all()}
 
 
 def _sorted_out(
@@ -132,7 +121,7 @@ def _sorted_out(
     taken: dict[str, Ending] = {}
     for ending in endings:
         known = stands.get(ending.attempt)
-        if known and known.under_way and ending.attempt not in taken:
+        if known and known.state == "placed" and ending.attempt not in taken:
             taken[ending.attempt] = ending
             continue
         kind = "late or doubled record" if known else "record of an unknown attempt"
@@ -142,41 +131,44 @@ def _sorted_out(
 
 
 def _accepted(
+    connection: Connection,
     taken: Sequence[Ending],
     outcomes: Mapping[str, Outcome],
     stands: Mapping[str, _Standing],
     max_attempts: int,
 ) -> set[str]:
-    """The attempts whose outcomes are their trials': decided from what stands, at most one each."""
-    used = {stands[ending.attempt].trial: stands[ending.attempt].used for ending in taken}
-    for ending in taken:
-        used[stands[ending.attempt].trial] += outcomes[ending.attempt].verdict != "cancelled"
+    """The attempts whose outcomes are their trials', at most one each; `taken` have ended."""
+    verdicts = {ending.attempt: outcomes[ending.attempt].verdict for ending in taken}
+    broken = {stands[a].trial for a, verdict in verdicts.items() if verdict == "infra_error"}
+    tries = TRIES.where(among(connection, ATTEMPT.c.trial, broken))
+    used = Counter(connection.scalars(tries)) if broken else Counter[str]()
     chosen: dict[str, str] = {}
-    for ending in taken:
-        known, verdict = stands[ending.attempt], outcomes[ending.attempt].verdict
+    for attempt, verdict in verdicts.items():
+        trial = stands[attempt].trial
         final = verdict in ("passed", "failed") or (
-            verdict == "infra_error" and used[known.trial] >= max_attempts
+            verdict == "infra_error" and used[trial] >= max_attempts
         )
-        if final and not known.has_outcome:
-            chosen.setdefault(known.trial, ending.attempt)
+        if final and stands[attempt].accepted is None:
+            chosen.setdefault(trial, attempt)
     return set(chosen.values())
 
 
-def _write(
-    connection: Connection,
-    taken: Sequence[Ending],
-    outcomes: Mapping[str, Outcome],
-    stands: Mapping[str, _Standing],
-    accepted: Set[str],
+def _end_attempts(
+    connection: Connection, taken: Sequence[Ending], outcomes: Mapping[str, Outcome]
 ) -> None:
     rows = (
-        (
-            *("ended", e.node, e.ended_at, e.record),
-            *(*judged(outcomes[e.attempt]).values(), e.attempt),
-        )
+        ("ended", e.node, e.ended_at, e.record, *judgement(outcomes[e.attempt]), e.attempt)
         for e in taken
     )
     update_rows(connection, ATTEMPT, ENDED, rows)
+
+
+def _end_trials(
+    connection: Connection,
+    accepted: Set[str],
+    outcomes: Mapping[str, Outcome],
+    stands: Mapping[str, _Standing],
+) -> None:
     if accepted:
         update_rows(connection, TRIAL, ("accepted",), ((a, stands[a].trial) for a in accepted))
         count(connection, [(stands[a].cell, outcomes[a]) for a in accepted])
@@ -184,22 +176,16 @@ def _write(
 
 def count(connection: Connection, outcomes: Sequence[tuple[int, Outcome]]) -> None:
     """Add outcomes of trials to the counts of their cells, given by id."""
-    sums: dict[int, list[float]] = {}
+    sums: dict[int, tuple[float, ...]] = {}
     for cell, outcome in outcomes:
-        row = sums.setdefault(cell, [0, 0, 0, 0, 0.0, 0.0])
         infra = outcome.verdict == "infra_error"
         reward = 0.0 if infra else outcome.reward
-        for place, amount in enumerate(
-            (
-                1,
-                outcome.verdict == "passed",
-                infra,
-                infra and outcome.oom == "collateral",
-                reward,
-                reward * reward,
-            )
-        ):
-            row[place] += amount
+        passed, collateral = outcome.verdict == "passed", infra and outcome.oom == "collateral"
+        n, p, i, c, total, squares = sums.get(cell, (0, 0, 0, 0, 0.0, 0.0))
+        sums[cell] = (
+            *(n + 1, p + passed, i + infra, c + collateral),
+            *(total + reward, squares + reward * reward),
+        )
     held = select(CELL.c.id).where(among(connection, CELL.c.id, sums)).order_by(CELL.c.id)
     connection.execute(held.with_for_update())  # in one order, so that no two wait for each other
     update_rows(connection, CELL, COUNTS, ((*row, cell) for cell, row in sums.items()), add=True)

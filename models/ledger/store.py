@@ -16,6 +16,8 @@ from .writing import WRITES
 
 WAIT_FOR_LOCK_S = 30
 WAIT_FOR_SERVER_S = 10
+PAGE_BYTES = 16_384  # a record is some 4 kB: fewer pages to split, write and check
+CACHE_BYTES = 64 * 1024 * 1024
 DRIVERS = {
     "sqlite": "sqlite",
     "sqlite+pysqlite": "sqlite",
@@ -77,6 +79,8 @@ def _make_sqlite_durable(connection: Any, _: object) -> None:
     connection.isolation_level = None  # the driver's own idea of transactions leaves reads out
     for pragma in (
         f"busy_timeout={WAIT_FOR_LOCK_S * 1000}",
+        f"page_size={PAGE_BYTES}",  # of a new file
+        f"cache_size=-{CACHE_BYTES // 1024}",
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
