@@ -18,6 +18,7 @@ from .words import size
 
 type State = Literal["same", "differs", "unrecorded"]
 MOST_VALUES = 6
+TIME_LIMIT = "time limit, times the task's own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ def configuration(study: Study, bands: Sequence[str] | None = None) -> Configura
         attempts = attempts.filter(pl.col("band").is_in(bands))
     ran = [band for band in study.experiment.bands if band.name in set(attempts["band"])]
     items = {name: _values(attempts, column, show) for name, column, show in RECORDED}
+    if not study.sources:
+        items[TIME_LIMIT] = _own_time_limits(attempts)
     items["floors and ceilings"] = _bands(ran)
     items["harness"] = _harness(study, attempts)
     items["dates"] = _dates(attempts)
@@ -85,7 +88,7 @@ RECORDED: tuple[tuple[str, str, Callable[..., str]], ...] = (
     ("swap beyond the ceiling", "requested_swap_bytes", size),
     ("trials at once", "slots", str),
     ("node profiles", "node_profile", str),
-    ("time limit, times the task's own", "timeout_multiple", _number),
+    (TIME_LIMIT, "timeout_multiple", _number),
     ("agent's time limit", "agent_timeout_s", _seconds),
     ("agent version", "agent_version", str),
 )
@@ -98,7 +101,7 @@ ITEMS: Mapping[str, bool] = {  # in the order of tables; whether each one decide
     "network": True,
     "trials at once": True,
     "node profiles": True,
-    "time limit, times the task's own": True,
+    TIME_LIMIT: True,
     "agent's time limit": False,
     "attempts per trial": True,
     "harness": True,
@@ -115,6 +118,13 @@ def _values(attempts: pl.DataFrame, column: str, show: Callable[..., str]) -> tu
     if told.is_empty() or len(told) < attempts.height:
         return ()
     return tuple(sorted({show(value) for value in told.unique()}))
+
+
+def _own_time_limits(attempts: pl.DataFrame) -> tuple[str, ...]:
+    """Our own runs keep each task's clock unless the time limit is a factor of theirs."""
+    if "time_limit" not in attempts.columns:
+        return ("1",)
+    return tuple(sorted(attempts["time_limit"].unique()))
 
 
 def _bands(ran: Sequence[Band]) -> tuple[str, ...]:

@@ -12,8 +12,7 @@ from ..printable import one_line, printable
 from ..words import counted, percent, points
 from .unrecorded import unrecorded_text
 
-HEADINGS = ("ceiling", "infra %", "lift", "errors cut, p", "equal, p", "equal within", "shown",
-            "in the way")  # fmt: skip
+HEADINGS = ("ceiling", "infra %", "lift", "errors cut, p", "equal, p", "equal within", "shown")
 DASH = "-"
 
 
@@ -23,7 +22,7 @@ def pin_text(
     """The evidence per ceiling, then the TOML, or what stands in the way of one."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in HEADINGS:
-        words = name in ("ceiling", "shown", "in the way")
+        words = name in ("ceiling", "shown")
         table.add_column(name, justify="left" if words else "right")
     for ceiling in found.per_ceiling:
         table.add_row(*_row(ceiling))
@@ -31,6 +30,9 @@ def pin_text(
         *([unrecorded_text(sources)] if sources else []),
         Group(Text(printable(f"Looking for the {found.rule}"), style="bold"), table),
     ]
+    ways = [f"{c.band}: {c.obstacle}" for c in found.per_ceiling if c.obstacle]
+    if ways:
+        parts.append(Text(printable("\n".join(("In the way:", *ways)))))
     parts.append(Text(toml) if toml else Text(printable(refusal(found)), style="bold yellow"))
     return Group(*(Padding(part, (0, 0, 1, 0)) for part in parts))
 
@@ -64,5 +66,4 @@ def _row(ceiling: Ceiling) -> list[str | Text]:
         DASH if ceiling.equivalent_p is None else f"{ceiling.equivalent_p:.2g}",
         DASH if margin is None else points(margin, signed=False),
         ", ".join(shown) or DASH,
-        Text(one_line(ceiling.obstacle)),
     ]
