@@ -1,7 +1,5 @@
 """Statements over many rows: what is written is what is read, whatever is in it."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -38,7 +36,7 @@ def test_rows_read_back_as_they_were_written(
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=st.dictionaries(texts, st.integers(-99, 99), min_size=1), data=st.data())
 def test_updated_are_the_rows_that_are_named_and_no_others(
-    before: dict[str, int], data: st.DataObject, make_store: Callable[[], Engine], store: Engine
+    before: dict[str, int], data: st.DataObject, store: Engine
 ) -> None:
     changed = data.draw(st.dictionaries(st.sampled_from(sorted(before)), st.integers(-99, 99)))
     for add in (False, True):

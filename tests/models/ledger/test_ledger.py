@@ -231,10 +231,11 @@ actions = st.lists(
 def test_whatever_happens_a_trial_is_counted_at_most_once_and_no_attempt_is_lost(
     actions: list[tuple[str, str, float | None]],
     max_attempts: int,
-    make_store: Callable[[], Engine],
+    store: Engine,
+    wipe: Callable[[Engine], None],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    store = make_store()
+    wipe(store)
     folder = tmp_path_factory.getbasetemp()
     task = Task(
         name="suite/one", title="", directory=folder, content_hash="c", environment_hash="e"

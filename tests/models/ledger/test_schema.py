@@ -205,8 +205,10 @@ def test_a_store_of_a_newer_release_is_refused(
         open_store(first_release)
 
 
-def test_tables_without_a_version_are_refused(store: Engine) -> None:
-    with store.begin() as connection:
+def test_tables_without_a_version_are_refused(first_release: str) -> None:
+    engine = open_store(first_release)
+    with engine.begin() as connection:
         VERSION.drop(connection)
+    engine.dispose()
     with pytest.raises(LedgerError, match="before the first release"):
-        bring_up_to_date(store)
+        open_store(first_release)
