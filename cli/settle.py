@@ -102,10 +102,10 @@ def decide_runtime(asked: str) -> str:
     Raises:
         DesignError: no such runtime.
     """
-    if asked in ("process", "docker"):
+    if asked in ("process", "docker", "kubernetes"):
         return asked
     if asked != "auto":
-        raise DesignError(f"runtime {asked!r}: choose process, docker or auto")
+        raise DesignError(f"runtime {asked!r}: choose process, docker, kubernetes or auto")
     from ..workers.doctor import docker_answers
 
     return "docker" if docker_answers() else "process"

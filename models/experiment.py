@@ -40,7 +40,7 @@ class Pods(Value):
     for tasks whose answer is a running service. An agent that ran out of time is always stopped.
     """
 
-    runtime: Literal["auto", "process", "docker"] = "auto"
+    runtime: Literal["auto", "process", "docker", "kubernetes"] = "auto"
     network: Literal["none", "public"] = "public"
     default_spec: Spec | None = None
     build_network: str | None = None

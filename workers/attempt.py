@@ -17,7 +17,7 @@ from .harness.agent import Agent, Assignment, Tried, inside
 from .harness.choose import choose
 from .harness.verifier import verify
 from .meters.load import read_load
-from .pods.pod import Pod, PodOrder, Pods
+from .pods.pod import Pod, PodOrder, Pods, Witnessed
 from .record import Surroundings, told
 from .slots import Slots
 from .story import Story
@@ -107,6 +107,8 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
     finally:
         with story.clock("stop_s"):
             _remove(pod, story)
+        if isinstance(pod, Witnessed):
+            story.kube = pod.ending(story.verdict_at)
 
 
 def _phases(
@@ -127,6 +129,7 @@ def _phases(
     with story.phase(pod, "verifier") as ended:
         limit_s = _within(message, message.verifier_timeout_s)
         ended.result, story.reward = verify(pod, assignment, limit_s)
+        story.verdict_at = time.time()
     _too_late(message, story)
 
 

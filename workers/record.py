@@ -71,6 +71,7 @@ def evidence_of(story: Story) -> Evidence:
         storage_exceeded=_tri(story.counters.storage_exceeded if story.counters else None),
         deadline_exceeded=story.deadline_exceeded,
         enforcement=story.effective.enforcement if story.effective else "",
+        kube=story.kube,
     )
 
 

@@ -4,11 +4,11 @@ import threading
 import time
 from collections.abc import Mapping
 
-from ..models.errors import Refused
+from ..models.errors import PodError, Refused
 from .pods.pod import Pods
 from .settings import WorkerSettings
 
-NAMES = ("process", "docker")
+NAMES = ("process", "docker", "kubernetes")
 
 
 class Runtimes:
@@ -41,7 +41,30 @@ class Runtimes:
             from .pods.docker import DockerPods
 
             return DockerPods(build_network=self._settings.build_network)
+        if name == "kubernetes":
+            return self._kubernetes()
         raise Refused(f"runtime {name!r}: this node has {', '.join(NAMES)}")
+
+    def _kubernetes(self) -> Pods:
+        """Pods of a cluster; only where a namespace is named, since a kubeconfig alone says
+        nothing of whether its cluster is meant for this.
+
+        Raises:
+            Refused: no namespace, no client, or no cluster.
+        """
+        asked = self._settings
+        if not asked.namespace:
+            raise Refused(
+                "no namespace is named for pods; set INFRANOISE_KUBERNETES_NAMESPACE, and "
+                "KUBECONFIG where the worker runs outside the cluster"
+            )
+        try:
+            from .pods.kubernetes import KubernetesPods
+            from .pods.kubernetes_words import Shape
+        except ModuleNotFoundError as error:
+            raise Refused(f"{error}; install infranoise[kubernetes]") from error
+        shape = Shape(namespace=asked.namespace, image_prefix=asked.image_prefix)
+        return KubernetesPods(shape, context=asked.kube_context, diary=asked.state / "kubernetes")
 
     def facts(self) -> Mapping[str, Mapping[str, str | int | float | bool | None]]:
         """What each runtime is here; a runtime that cannot be had says why under `refused`."""
@@ -49,6 +72,6 @@ class Runtimes:
         for name in NAMES:
             try:
                 found[name] = self.named(name).facts()
-            except Refused as refusal:
+            except PodError as refusal:
                 found[name] = {"refused": str(refusal)}
         return found

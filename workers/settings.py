@@ -24,7 +24,8 @@ class WorkerSettings:
     folders of pods and records of what to reap. `blobs` is where this node finds blobs, should that
     be another place than home says. `runtimes` are the kinds of pods that it offers; empty: what
     there is. `events`: tell Flower of every attempt. A worker that is told to leave lets attempts
-    end within `grace_s`.
+    end within `grace_s`. `namespace` is where Kubernetes pods are made ("": none are), of the
+    kubeconfig's `kube_context`; `image_prefix` is where images named by environment hash lie.
     """
 
     broker: str
@@ -40,6 +41,9 @@ class WorkerSettings:
     blobs: str = ""
     runtimes: tuple[str, ...] = ()
     grace_s: float = GRACE_S
+    namespace: str = ""
+    kube_context: str | None = None
+    image_prefix: str = ""
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
@@ -73,6 +77,9 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         blobs=environ.get("INFRANOISE_BLOBS", ""),
         runtimes=tuple(environ.get("INFRANOISE_RUNTIMES", "").replace(",", " ").split()),
         grace_s=GRACE_S if grace_s is None else grace_s,
+        namespace=environ.get("INFRANOISE_KUBERNETES_NAMESPACE", ""),
+        kube_context=environ.get("INFRANOISE_KUBERNETES_CONTEXT") or None,
+        image_prefix=environ.get("INFRANOISE_IMAGE_PREFIX", ""),
     )
 
 

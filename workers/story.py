@@ -9,6 +9,7 @@ from ..models.counters import Counters
 from ..models.errors import PodLost
 from ..models.evidence import Fault, Phase, PhaseName, Tri
 from ..models.execution import ExecResult
+from ..models.kube_evidence import KubeEvidence
 from ..models.limits import Effective
 from .harness.reward import Reward
 from .pods.pod import Pod
@@ -18,7 +19,8 @@ from .pods.pod import Pod
 class Story:
     """Grows while an attempt lives; becomes its record at the end.
 
-    `ended`: every phase came to its end before anyone withdrew the attempt.
+    `ended`: every phase came to its end before anyone withdrew the attempt. `verdict_at` is when
+    the verdict was read, Unix seconds; `kube` what a cluster told of the pod.
     """
 
     phases: list[Phase] = field(default_factory=list)
@@ -35,6 +37,8 @@ class Story:
     image_id: str = ""
     deadline_exceeded: bool = False
     ended: bool = False
+    verdict_at: float | None = None
+    kube: KubeEvidence | None = None
 
     @contextmanager
     def clock(self, name: str) -> Iterator[None]:

@@ -107,20 +107,16 @@ class KubernetesPods:
         """Delete pods of ours whose time is over or whose worker on this machine is dead.
 
         Raises:
-            StartFailed: the cluster does not answer, or lets some of them stay; the text names
-                them, and the next sweep takes them.
+            StartFailed: the cluster does not answer.
         """
         removed: list[str] = []
-        stay: list[str] = []
         try:
             for pod in list(self._cluster.pods(f"{MANAGED_BY}=infranoise")):
                 attempt = _annotation(pod, "attempt")
                 if attempt and attempt not in alive and _abandoned(pod, now):
-                    (removed if self._delete(pod) else stay).append(attempt)
+                    removed += [attempt] if self._delete(pod) else []
         except ApiTrouble as trouble:
             raise StartFailed(f"pods cannot be listed for the sweep: {trouble}") from trouble
-        if stay:
-            raise StartFailed(f"the sweep could not delete the pods of {', '.join(stay)}")
         return tuple(removed)
 
     def facts(self) -> dict[str, str | int | float | bool | None]:

@@ -8,10 +8,11 @@ threads); `Pod` is one sandbox (used by one thread). A runtime is a module with 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from ...models.counters import Counters
 from ...models.execution import ExecResult
+from ...models.kube_evidence import KubeEvidence
 from ...models.limits import Effective, Limits
 
 Network = Literal["none", "public", "allowlist"]
@@ -118,6 +119,19 @@ class Pod(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exc: object) -> None: ...
+
+
+@runtime_checkable
+class Witnessed(Protocol):
+    """A pod of whose end someone else can tell: a cluster's."""
+
+    def ending(self, verdict_at: float | None = None) -> KubeEvidence | None:
+        """What was told of the pod until now; None where it was never asked for.
+
+        Args:
+            verdict_at: when the verdict was read, Unix seconds of this machine.
+        """
+        ...
 
 
 class Pods(Protocol):
