@@ -54,7 +54,12 @@ class AaResult:
 
 
 def judge_aa(
-    cells: Cells, *, arm: str = "arm", run: str | None = None, alpha: float = 0.05
+    cells: Cells,
+    *,
+    arm: str = "arm",
+    run: str | None = None,
+    apart: Sequence[str] = (),
+    alpha: float = 0.05,
 ) -> AaResult:
     """Judge the instrument by two identical arms.
 
@@ -62,6 +67,7 @@ def judge_aa(
         cells: counts by task, entry, `arm`, and any further factors.
         arm: the factor that names the arms; two levels with trials.
         run: the factor that names repeated runs or rounds, to test for shared shocks.
+        apart: factors that were set for whole runs; see `run_shocks`.
         alpha: level of each test, and of all after Holm.
     Raises:
         DesignError: not two arms, no such factor, or alpha out of range.
@@ -71,7 +77,8 @@ def judge_aa(
         raise DesignError(f"alpha {alpha} must lie inside 0..1")
     arms = _arms(cells, arm)
     rows = list(_comparisons(cells, arm, arms, {arm, "task"} | ({run} if run else set())))
-    shocks = _shocks(cells, run)
+    # Arms apart: samples of one seed would else count as independent trials of one run.
+    shocks = _shocks(cells, run, (*apart, arm))
     if shocks is not None:
         rows.append((OVERDISPERSION, None, shocks.p))
     tests = _judged(rows, alpha)
@@ -124,11 +131,11 @@ def _compared(
     return found.est, found.p_same
 
 
-def _shocks(cells: Cells, run: str | None) -> RunShocks | None:
+def _shocks(cells: Cells, run: str | None, apart: Sequence[str]) -> RunShocks | None:
     if run is None:
         return None
     try:
-        return run_shocks(cells, run)
+        return run_shocks(cells, run, apart)
     except SampleTooSmall:
         return None
 

@@ -8,6 +8,7 @@ percentage points.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .aa import AaResult
 from .attribution import Attribution
 from .bands import BandRow, bands
 from .budget import NoiseBudget
@@ -19,6 +20,7 @@ from .design_report import DesignReport
 from .gaps import GapTable
 from .heat_map import Tile, heat_map
 from .heterogeneity import Heterogeneity
+from .kill_replays import KillReplays
 from .opening import opening
 from .parts import Asked, Parts
 from .ranks import Curve, Rank, RankChange, entries_of, rank_changes, ranks
@@ -36,11 +38,13 @@ class Known:
         planned: trials planned, None where nobody knows.
         policies: entries that are seeded scripts, which no page may call models.
         oom_killed: trials the kernel killed for memory, by band; None where nobody knows.
+        replays: of kills that were run again at a higher ceiling.
     """
 
     planned: int | None = None
     policies: tuple[str, ...] = ()
     oom_killed: Mapping[str, int] | None = None
+    replays: tuple[KillReplays, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Findings:
     """What the counts say; see the module's head.
 
     `entries` holds each entry's own band report. `noise_budget` is on the same tasks,
-    `noise_budget_new` on new ones.
+    `noise_budget_new` on new ones. `arms` is there where the bands are arms of an A/A run.
     """
 
     opening: tuple[str, str]
@@ -71,6 +75,7 @@ class Findings:
     gaps: GapTable | None
     design: DesignReport | None
     crosscheck: Crosscheck | None
+    arms: AaResult | None
     refused: Mapping[str, str]
 
 
@@ -93,7 +98,7 @@ def findings(cells: Cells, asked: Asked | None = None, known: Known | None = Non
     )
     policies = tuple(name for name in entries if name in known.policies)
     story = Story(rows, floor, entries, policies, known.planned, known.oom_killed)
-    parts = Parts(cells, small, rows, floor, asked)
+    parts = Parts(cells, small, rows, floor, asked, known.replays)
     attribution, runs = parts.attribution(), parts.runs()
     return Findings(
         opening=opening(story),
@@ -116,5 +121,6 @@ def findings(cells: Cells, asked: Asked | None = None, known: Known | None = Non
         gaps=parts.gaps(attribution),
         design=parts.design(),
         crosscheck=parts.crosscheck(),
+        arms=parts.arms(),
         refused=parts.refused,
     )

@@ -17,6 +17,7 @@
 | `gaps`, `ranking`, `tie_groups` | pairs of entries; entries, best first; ties |
 | `design` | aliasing, inflation, overlap, waves, detectable effect |
 | `crosscheck` | the other methods on the last band's lift, and on every band's under `bands` |
+| `aa` | of an A/A run: whether its identical arms look alike; else null |
 | `refused` | part -> why the counts cannot give it; such a part is null |
 | `run` | only from a ledger: causes, kills, nodes, clocks, configuration, versions |
 
@@ -67,6 +68,7 @@ def to_json(found: Findings, run: RunFacts | None = None) -> dict[str, Json]:
         "tie_groups": json_value(found.gaps.tie_groups if found.gaps else None),
         "design": _design(found.design),
         "crosscheck": _crosscheck(found.crosscheck),
+        "aa": json_value(found.arms),
         "refused": json_value(found.refused),
         **({"run": json_value(run)} if run else {}),
     }

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..models.errors import DesignError, SampleTooSmall
+from .aa import AaResult, judge_aa
 from .attribution import Attribution, attribute
 from .bands import BandRow
 from .budget import NoiseBudget, noise_budget
@@ -19,6 +20,7 @@ from .equivalence import MARGIN
 from .factor import Factor
 from .gaps import GapTable, gaps
 from .heterogeneity import Heterogeneity, heterogeneity
+from .kill_replays import KillReplays, replays_at
 from .shocks import RunShocks, run_shocks
 from .split import Split, split
 from .trend import Trend, trend
@@ -37,12 +39,14 @@ class Asked:
             trial unless it is named here.
         waves: factors of the cells that name waves or runs.
         margin: of equivalence, a fraction.
+        arms: the two bands are arms of an A/A run, alike but for their names.
     """
 
     reference: str | None = None
     factors: tuple[Factor, ...] = ()
     waves: tuple[str, ...] = ()
     margin: float = MARGIN
+    arms: bool = False
 
     @property
     def modelled(self) -> tuple[Factor, ...]:
@@ -63,6 +67,7 @@ class Parts:
     Args:
         cells: by every factor. small: the same by task, entry and band.
         rows: the band report. floor: its reference.
+        replays: what kill replays there were; see `kill_replays`.
     """
 
     cells: Cells
@@ -70,16 +75,34 @@ class Parts:
     rows: Sequence[BandRow]
     floor: str
     asked: Asked
+    replays: Sequence[KillReplays] = ()
     refused: dict[str, str] = field(default_factory=dict)
 
     def splits(self) -> Mapping[str, Split]:
         """The split of every lift there is, by band."""
         lifted = [row.band for row in self.rows if row.lift is not None]
-        tried = {
-            band: self._tried(f"split of {band}", split, self.small, band, self.floor)
-            for band in lifted
-        }
+        tried = {band: self._split(band) for band in lifted}
         return {band: found for band, found in tried.items() if found is not None}
+
+    def _split(self, band: str) -> Split | None:
+        """With its replays where every kill has one, else without."""
+        replays = replays_at(self.replays, self.floor, band)
+        if replays is not None:
+            part = f"kill replay at {band}"
+            found = self._tried(part, split, self.small, band, self.floor, replays)
+            if found is not None:
+                return found
+        return self._tried(f"split of {band}", split, self.small, band, self.floor)
+
+    def arms(self) -> AaResult | None:
+        """Whether two identical arms look alike; None where there are none."""
+        if not self.asked.arms:
+            return None
+        wave = self.asked.waves[0] if self.asked.waves else None
+        return self._tried(
+            "arms",
+            lambda: judge_aa(self.cells, arm="band", run=wave, apart=self.asked.set_per_wave),
+        )
 
     def heterogeneity(self) -> Heterogeneity | None:
         """Entry by band."""

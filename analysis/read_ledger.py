@@ -10,7 +10,9 @@ from ..models.errors import LedgerError
 from ..models.experiment import Experiment
 from ..models.ledger import reading
 from ..models.ledger.enrol import fingerprint_of
+from ..models.ledger.events import last_document
 from ..models.ledger.reading import CellCounts
+from ..models.ledger.rounds import STOPPED
 from ..models.ledger.sources import sources
 from ..models.node import NodeProfile
 from ..models.source import Source
@@ -26,7 +28,8 @@ class Study:
 
     `cells` hold accepted outcomes only; `attempts` every attempt (see `attempt_frame`). `planned`
     counts trials. `nodes` are the last profiles of the nodes that attempts ran on; `sources` are
-    what was imported, none where the experiment was run here.
+    what was imported, none where the experiment was run here. `stopped` is what a run that ended
+    early had seen, as JSON.
     """
 
     experiment: Experiment
@@ -39,6 +42,7 @@ class Study:
     nodes: Mapping[str, NodeProfile]
     events: tuple[reading.Event, ...]
     sources: tuple[Source, ...]
+    stopped: str | None = None
 
 
 def read_study(engine: Engine, name: str | None = None) -> Study:
@@ -63,6 +67,7 @@ def read_study(engine: Engine, name: str | None = None) -> Study:
         nodes={n: p for n, p in reading.node_profiles(engine).items() if n in ran_on},
         events=reading.events(engine, name),
         sources=sources(engine, name),
+        stopped=last_document(engine, name, STOPPED),
     )
 
 

@@ -1,8 +1,10 @@
 """What only a ledger knows of a run: causes, kills, nodes, clocks, configuration, versions."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -14,6 +16,7 @@ from ..models.source import Source
 from .causes import BandCauses, causes
 from .clocks import Clock, Cost, clocks, cost
 from .findings import Known
+from .kill_replays import KillReplays, kill_replays
 from .read_ledger import Study
 from .rescued import KilledThenPassed, killed_then_passed
 from .surroundings import (
@@ -59,7 +62,8 @@ class Versions:
 @dataclass(frozen=True, slots=True)
 class RunFacts:
     """The run behind the counts. `happened` are the run's own events, each kind with its count;
-    `sources` are set where others ran the trials."""
+    `sources` are set where others ran the trials, `stopped` where the run saw enough and left the
+    rest of its plan: the `Stopping` that it heeded."""
 
     experiment: Experiment
     planned: int
@@ -78,6 +82,8 @@ class RunFacts:
     happened: Mapping[str, int]
     versions: Versions
     sources: tuple[Source, ...] = ()
+    replays: tuple[KillReplays, ...] = ()
+    stopped: Mapping[str, Any] | None = None
 
 
 def run_facts(study: Study) -> RunFacts:
@@ -85,6 +91,7 @@ def run_facts(study: Study) -> RunFacts:
     accepted = study.attempts.filter(pl.col("accepted"))
     names = [band.name for band in study.experiment.bands]
     factors = [name for name in study.cells.factors if name not in ("task", "entry", "band")]
+    short = accepted.height < study.planned
     return RunFacts(
         experiment=masked(study.experiment),
         planned=study.planned,
@@ -103,6 +110,8 @@ def run_facts(study: Study) -> RunFacts:
         happened=_happened(study),
         versions=_versions(study),
         sources=study.sources,
+        replays=kill_replays(study.attempts),
+        stopped=json.loads(study.stopped) if study.stopped and short else None,
     )
 
 
@@ -128,6 +137,7 @@ def known(run: RunFacts) -> Known:
         planned=run.planned,
         policies=tuple(entry.name for entry in run.experiment.entries if entry.is_policy),
         oom_killed=None if run.sources else kills,
+        replays=run.replays,
     )
 
 

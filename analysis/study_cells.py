@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
+from ..models.arms import are_arms
 from ..models.errors import DesignError
 from .cells import STRATUM, Cells
 from .equivalence import MARGIN
@@ -41,9 +42,10 @@ def study_cells(
         DesignError: the attempts have no such column.
     """
     floor = reference or study.experiment.reference.name
+    arms = are_arms(study.experiment.bands)
     accepted = study.attempts.filter("accepted")
     if accepted.is_empty():
-        return study.cells, Asked(floor, margin=margin)
+        return study.cells, Asked(floor, margin=margin, arms=arms)
     factors = {factor.name: factor for factor in [*_known(study, accepted), *more]}
     further = [name for name in factors if name != "band"]
     if unknown := [name for name in further if name not in accepted.columns]:
@@ -52,7 +54,7 @@ def study_cells(
         )
     waves = dict.fromkeys([WAVE, *(f.wave for f in factors.values() if f.wave is not None)])
     cells = _cells(accepted, dict.fromkeys((*STRATUM, "band", *further, *waves)), study.cells)
-    return cells, Asked(floor, tuple(factors.values()), tuple(waves), margin)
+    return cells, Asked(floor, tuple(factors.values()), tuple(waves), margin, arms)
 
 
 def _known(study: Study, accepted: pl.DataFrame) -> list[Factor]:

@@ -14,6 +14,7 @@ from infranoise.analysis.bands import bands
 from infranoise.analysis.calibrate import calibrate
 from infranoise.analysis.cells import Cells
 from infranoise.analysis.gaps import compare
+from infranoise.analysis.replayed import Replays
 from infranoise.analysis.sequential import monitor, round_sd
 from infranoise.analysis.split import split
 
@@ -61,7 +62,7 @@ def kill_replay(rng: np.random.Generator, reps: int) -> list[Row]:
             n=killed[kept],
             passed=rng.binomial(killed[kept], again[kept]),
         )
-        parts = split(cells, BANDS[-1], BANDS[0], replays)
+        parts = split(cells, BANDS[-1], BANDS[0], Replays(replays))
         assert parts.replayed is not None
         assert parts.replayed.se_rescue_same is not None
         found["kill replay"].append(parts.replayed.rescue)

@@ -4,7 +4,21 @@ from typing import Annotated
 
 import typer
 
-from .options import File, Fresh, Json, LeaveOut, Out, Preflight, Runtime, Slots
+from .options import (
+    Arms,
+    ArmsOf,
+    File,
+    Fresh,
+    Json,
+    LeaveOut,
+    Looks,
+    Out,
+    Preflight,
+    ReplayKills,
+    Runtime,
+    Slots,
+    Until,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +55,11 @@ def run(
     leave_out: LeaveOut = False,
     preflight: Preflight = False,
     fresh: Fresh = False,
+    replay_kills: ReplayKills = None,
+    until: Until = None,
+    looks: Looks = None,
+    aa: Arms = False,
+    aa_band: ArmsOf = None,
     json: Json = False,
 ) -> None:
     """Run an experiment on this machine. Interrupt it when you like; run it again to go on.
@@ -48,6 +67,9 @@ def run(
     \b
     infranoise run headroom.toml
     infranoise run headroom.toml --slots 1 --preflight --leave-out
+    infranoise run headroom.toml --replay-kills uncapped
+    infranoise run headroom.toml --until margin=1.5
+    infranoise run headroom.toml --aa
     """
     from .run import Asked, run_file
 
@@ -59,6 +81,11 @@ def run(
         preflight=preflight,
         fresh=fresh,
         as_json=json,
+        replay_kills=replay_kills,
+        until=until,
+        looks=looks,
+        arms=aa,
+        arms_of=aa_band,
     )
     raise typer.Exit(run_file(file, asked))
 

@@ -59,3 +59,45 @@ Runtime = Annotated[
         show_default=False,
     ),
 ]
+ReplayKills = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CEILING",
+        help="Then run every OOM-killed trial again at this ceiling: a band's name, 4x, uncapped.",
+        envvar="INFRANOISE_REPLAY_KILLS",
+        show_default=False,
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        help="Stop once every lift is decided: decided, or margin=POINTS of equivalence.",
+        envvar="INFRANOISE_UNTIL",
+        show_default=False,
+    ),
+]
+Looks = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Decide at so many looks, declared before the run. [default: after every round]",
+        envvar="INFRANOISE_LOOKS",
+        show_default=False,
+    ),
+]
+Arms = Annotated[
+    bool,
+    typer.Option(
+        "--aa", help="Run one band as two identical arms: a test of the instrument itself."
+    ),
+]
+ArmsOf = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BAND",
+        help="The band that --aa splits. [default: the reference]",
+        envvar="INFRANOISE_AA_BAND",
+        show_default=False,
+    ),
+]

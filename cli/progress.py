@@ -31,6 +31,7 @@ class RunProgress:
         self._before, self._since = done, time.monotonic()
         self._verdicts: Counter[tuple[str, str]] = Counter()
         self._causes: Counter[str] = Counter()
+        self._replays = 0
         self._last_line = 0.0
         self._live = Live(
             get_renderable=self._view, console=console, refresh_per_second=4, transient=True
@@ -57,11 +58,18 @@ class RunProgress:
     def happened(self, event: Happened) -> None:
         """One attempt came home."""
         outcome = event.ingested.outcome
+        if event.replay is not None:
+            self._replays += 1
+            self._say_now_and_then()
+            return
         if event.ingested.accepted:
             self._done += 1
             self._verdicts[event.key.cell.band, outcome.verdict] += 1
         if outcome.verdict == "infra_error":
             self._causes[outcome.cause] += 1
+        self._say_now_and_then()
+
+    def _say_now_and_then(self) -> None:
         if not self._console.is_terminal and time.monotonic() - self._last_line >= LINE_EVERY_S:
             self._line(self._summary())
 
@@ -71,9 +79,10 @@ class RunProgress:
 
     def _summary(self) -> str:
         causes = ", ".join(f"{n} {cause}" for cause, n in self._causes.most_common())
+        replays = f" · {self._replays} kills replayed" if self._replays else ""
         return (
             f"{self._done}/{self._total} trials · {self._rate():.1f}/s · {self._left()} · "
-            f"infra errors: {causes or 'none'}"
+            f"infra errors: {causes or 'none'}{replays}"
         )
 
     def _rate(self) -> float:

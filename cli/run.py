@@ -14,21 +14,25 @@ from types import FrameType
 from rich.console import Console
 from sqlalchemy import Engine
 
+from ..models.arms import split_arms
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
 from ..models.experiment_file import load_experiment, parse_experiment
 from ..models.ledger import reading
 from ..models.ledger.enrol import enrol
 from ..models.ledger.reading import cell_counts, progress
+from ..models.ledger.replays import ask_replay, replays_open
 from ..models.ledger.store import open_store
 from ..scheduler.broker import broker
 from ..scheduler.dispatch import dispatch
 from ..scheduler.own_worker import own_worker
 from ..scheduler.plan import plan
+from ..scheduler.rounds import Judge
 from .folder import LEDGER, locked, run_folder
 from .preflight import misfit_of, run_checks
 from .progress import RunProgress
 from .settle import Settled, settle
+from .until import Monitor, stop_rule
 
 NODE = "local"
 ALL_INFRA, INTERRUPTED, WORKER_DIED = 3, 130, 1
@@ -36,7 +40,13 @@ ALL_INFRA, INTERRUPTED, WORKER_DIED = 3, 130, 1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line asked of a run."""
+    """What the command line asked of a run.
+
+    Args:
+        replay_kills: the ceiling at which killed trials run again.
+        until, looks: when the run has seen enough; see `until`.
+        arms: run one band, `arms_of` or the reference, as two identical arms.
+    """
 
     out: Path | None = None
     slots: int | None = None
@@ -45,6 +55,11 @@ class Asked:
     preflight: bool = False
     fresh: bool = False
     as_json: bool = False
+    replay_kills: str | None = None
+    until: str | None = None
+    looks: int | None = None
+    arms: bool = False
+    arms_of: str | None = None
 
 
 def demo(asked: Asked) -> int:
@@ -56,11 +71,15 @@ def demo(asked: Asked) -> int:
 
 def run_file(file: Path, asked: Asked) -> int:
     """Run an experiment file; returns the exit code."""
-    return _run(load_experiment(file), file.parent, asked)
+    experiment = load_experiment(file)
+    if asked.arms or asked.arms_of:
+        experiment = split_arms(experiment, asked.arms_of)
+    return _run(experiment, file.parent, asked)
 
 
 def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
     console = Console(stderr=asked.as_json)
+    rule = stop_rule(asked.until, asked.looks)
     settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
     folder = run_folder(asked.out, experiment.name, fresh=asked.fresh)
     with locked(folder):
@@ -73,7 +92,10 @@ def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
         made = plan(settled.experiment, settled.tasks)
         reasons = [f"{m.task}: {m.why}" for m in settled.misfits if m.blocks]
         enrol(engine, settled.experiment, settled.tasks, made.waves, left_out=reasons)
-        code = _work(console, engine, made.experiment, folder, slots)
+        if asked.replay_kills is not None:
+            ask_replay(engine, made.experiment, asked.replay_kills)
+        judge = Monitor.declared(engine, made.experiment, rule) if rule else None
+        code = _work(console, engine, made.experiment, folder, slots, judge)
         return _finish(console, engine, made.experiment, folder, code, as_json=asked.as_json)
 
 
@@ -121,11 +143,16 @@ def _slots(experiment: Experiment) -> int:
 
 
 def _work(
-    console: Console, engine: Engine, experiment: Experiment, folder: Path, slots: int
+    console: Console,
+    engine: Engine,
+    experiment: Experiment,
+    folder: Path,
+    slots: int,
+    judge: Judge | None,
 ) -> int:
     name = experiment.name
     done, total = progress(engine, name)
-    if done == total:
+    if done == total and not replays_open(engine, name):
         return 0
     if done:
         console.print(f"going on: {done} of {total} trials have an outcome already")
@@ -136,7 +163,7 @@ def _work(
         broker(os.environ.get("INFRANOISE_BROKER_URL")) as address,
         own_worker(address, NODE, slots, folder, _for_worker(experiment)) as worker,
     ):
-        finished = dispatch(engine, name, address, worker.alive, stop, shown.happened)
+        finished = dispatch(engine, name, address, worker.alive, stop, shown.happened, judge)
     if finished:
         return 0
     if stop.is_set():

@@ -20,6 +20,7 @@ from ..models.ledger.events import note
 from ..models.ledger.ingest import Ending, ingest
 from ..models.ledger.nodes import write_node
 from ..models.ledger.open_work import open_work
+from ..models.ledger.rounds import STOPPED
 from ..models.message import AttemptRecord
 from ..models.node import NodeProfile
 from .collect import Collector
@@ -32,7 +33,6 @@ from .rounds import Stop, Watch
 from .window import Window, attempt_of
 
 LOOK_EVERY_S = 2.0  # how often experiments' states and lost leases are looked for in the ledger
-STOPPED = "stopped early"
 NEVER_STARTED = "its message was lost: no node began it"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ..findings import Findings
 from ..run_facts import RunFacts
+from .arms_chapter import arms_chapter
 from .bands_chapter import bands_chapter
 from .budget_chapter import budget_chapter
 from .causes_chapter import causes_chapter
@@ -12,12 +13,14 @@ from .chapter import Chapter
 from .checks_chapter import crosscheck_chapter, design_chapter, refused_chapter
 from .factors_chapter import factors_chapter
 from .gaps_chapter import gaps_chapter
+from .replays_chapter import replays_chapter
 from .run_chapters import (
     clocks_chapter,
     conditions_chapter,
     configuration_chapter,
     versions_chapter,
 )
+from .stopped_chapter import stopped_chapter
 from .tasks_chapters import heat_chapter, rescued_chapter
 from .unrecorded import unrecorded_chapter
 
@@ -30,12 +33,18 @@ def chapters(found: Findings, run: RunFacts | None = None) -> tuple[Chapter, ...
 def _chapters(found: Findings, run: RunFacts | None) -> Iterator[Chapter]:
     if run is not None and run.sources:
         yield unrecorded_chapter(run.sources)
+    if found.arms is not None:
+        yield arms_chapter(found.arms)
+    if run is not None and run.stopped is not None:
+        yield stopped_chapter(run.stopped)
     yield bands_chapter(found)
     if run is not None:
         yield causes_chapter(run)
     yield heat_chapter(found)
     if run is not None:
         yield rescued_chapter(run.killed_then_passed)
+        if run.replays:
+            yield replays_chapter(run.replays, found.splits)
     yield from _of_parts(found)
     if run is not None:
         yield conditions_chapter(run)

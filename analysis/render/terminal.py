@@ -11,6 +11,7 @@ from rich.text import Text
 from ..bands import BandRow, Lift
 from ..findings import Findings
 from ..intervals import Interval
+from ..kill_replays import replay_sentences
 from ..printable import one_line, printable
 from ..ranks import Curve
 from ..rescued import KilledThenPassed, Outcomes
@@ -27,7 +28,7 @@ def findings_text(found: Findings, run: RunFacts | None = None) -> RenderableTyp
     """Everything that the end of a run prints; text from outside cannot steer the terminal."""
     parts: list[RenderableType] = [
         *([unrecorded_text(run.sources)] if run is not None and run.sources else []),
-        Text("\n".join(printable(sentence) for sentence in found.opening), style="bold"),
+        Text("\n".join(printable(sentence) for sentence in _sentences(found, run)), style="bold"),
         bands_table(found.bands),
     ]
     if any(row.lift for row in found.bands):
@@ -37,6 +38,16 @@ def findings_text(found: Findings, run: RunFacts | None = None) -> RenderableTyp
     if run is not None:
         parts += _run_parts(run)
     return Group(*(Padding(part, (0, 0, 1, 0)) for part in parts))
+
+
+def _sentences(found: Findings, run: RunFacts | None) -> Iterable[str]:
+    yield from found.opening
+    if found.arms is not None:
+        yield found.arms.sentence
+    if run is not None:
+        yield from replay_sentences(run.replays)
+        if run.stopped is not None:
+            yield f"Stopped early. {run.stopped['sentence']}"
 
 
 def bands_table(rows: Sequence[BandRow]) -> RenderableType:

@@ -7,6 +7,8 @@ from sqlalchemy import Engine, case, func, select
 
 from .tables import ATTEMPT, CELL, TRIAL
 
+STOPPED = "stopped early"  # the kind of event of a run that saw enough
+
 
 @dataclass(frozen=True, slots=True)
 class RoundCounts:

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from infranoise.analysis.arrays import Ints
 from infranoise.analysis.cells import Cells
-from infranoise.analysis.split import Parts, Split, split, split_bounds
+from infranoise.analysis.lift_parts import Parts
+from infranoise.analysis.replayed import Replays
+from infranoise.analysis.split import Split, split, split_bounds
 from infranoise.models.errors import DesignError, SampleTooSmall
 
 
@@ -27,12 +29,14 @@ def _cells(low: Ints, high: Ints, n: int) -> Cells:
     )
 
 
-def _replays(low: Ints, passed: Ints) -> Cells:
+def _replays(low: Ints, passed: Ints) -> Replays:
     killed = low[:, 1]
     tasks = [str(t) for t in np.flatnonzero(killed)]
-    return Cells.of_counts(
-        {"task": tasks, "entry": ["e"] * len(tasks)}, n=killed[killed > 0], passed=passed
-    )
+    return Replays(_by_task(tasks, killed[killed > 0], passed))
+
+
+def _by_task(tasks: list[str], n: Ints | list[int], passed: Ints | list[int]) -> Cells:
+    return Cells.of_counts({"task": tasks, "entry": ["e"] * len(tasks)}, n=n, passed=passed)
 
 
 LOW = np.array([(4, 3), (2, 0), (5, 5), (9, 0), (0, 6)])
@@ -148,14 +152,34 @@ def test_a_split_that_cannot_be_made_is_refused() -> None:
     cells = _cells(LOW, HIGH, 10)
     with pytest.raises(DesignError, match="named twice"):
         split(cells, "3x", "3x")
-    partial = Cells.of_counts({"task": ["0"], "entry": ["e"]}, n=[3], passed=[1])
-    with pytest.raises(SampleTooSmall, match="without a replay"):
+    partial = Replays(_by_task(["0"], [3], [1]))
+    with pytest.raises(SampleTooSmall, match="11 killed trials without a replay"):
         split(cells, "3x", "1x", partial)
-    doubled = Cells.of_counts(
-        {"task": ["0", "2", "4"], "entry": ["e"] * 3}, n=[4, 5, 6], passed=[1, 1, 1]
-    )
+    doubled = Replays(_by_task(["0", "2", "4"], [4, 5, 6], [1, 1, 1]))
     with pytest.raises(DesignError, match="more replays than killed"):
         split(cells, "3x", "1x", doubled)
-    strange = Cells.of_counts({"task": ["9"], "entry": ["e"]}, n=[1], passed=[1])
+    strange = Replays(_by_task(["9"], [1], [1]))
     with pytest.raises(DesignError, match="never run"):
         split(cells, "3x", "1x", strange)
+    invented = Replays(_by_task(["1"], [1], [1]), killed=_by_task(["1"], [1], [0]))
+    with pytest.raises(DesignError, match="more killed trials than infra errors"):
+        split(cells, "3x", "1x", invented)
+
+
+def test_infra_errors_that_were_no_kills_are_not_rescued() -> None:
+    """Task 4 lost six trials to the network, of which no ceiling would have saved one."""
+    kills = {"0": 3, "2": 5}
+    found = split(
+        _cells(LOW, HIGH, 10),
+        "3x",
+        "1x",
+        Replays(
+            _by_task(list(kills), list(kills.values()), [2, 4]),
+            killed=_by_task(list(kills), list(kills.values()), [0, 0]),
+        ),
+    ).replayed
+    assert found is not None
+    assert found.rescue == pytest.approx((2 + 4) / 50)
+    assert (found.killed, found.replays, found.passed) == (8, 8, 6)
+    assert found.rescue_ci is not None
+    assert found.rescue_ci.lo < found.rescue < found.rescue_ci.hi

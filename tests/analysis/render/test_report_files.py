@@ -56,6 +56,7 @@ def test_a_report_is_a_page_a_document_the_attempts_and_every_table(
     assert [row["band"] for row in bands] == ["1x", "2x", "uncapped"]
     assert float(bands[2]["lift.est"]) == pytest.approx(1 / 3)
     assert bands[0]["lift.est"] == ""
+    assert "lift" not in bands[0], "what is absent here has its columns elsewhere"
 
 
 def test_every_table_is_flat(study: Study) -> None:
@@ -102,3 +103,21 @@ def test_a_hostile_name_cannot_steer_the_terminal(make_ledger: MakeLedger) -> No
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "␛]0;owned␇[bold red]x[/]" in text
+
+
+EVERY_TABLE = {
+    "bands", "splits", "entries", "heat_map", "ranks", "ceilings", "gaps", "components", "factors",
+    "factor_levels", "noise_budget", "noise_budget_new", "entry_by_band", "rank_flips", "trend",
+    "crosscheck", "design", "causes", "killed_then_passed", "kills", "nodes", "settings",
+    "readings", "deviations", "clocks",
+}  # fmt: skip
+
+
+def test_every_table_of_the_report_can_be_had_as_csv(study: Study) -> None:
+    run = run_facts(study)
+    made = tables(findings(*study_cells(study), known(run)), run)
+    assert made.keys() | {"rank_changes"} >= EVERY_TABLE
+    effects = {row["effect"] for row in made["components"]}
+    assert {"task", "entry", "band", "task:band", "within", "total"} <= effects
+    assert {row["factor"] for row in made["factor_levels"]} == {"band"}
+    assert all("agree" in row for row in made["crosscheck"])
