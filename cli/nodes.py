@@ -13,8 +13,8 @@ from ..models.errors import DesignError
 from ..models.node import NodeProfile
 from ..scheduler.leases import Leases, NodeState
 from .fleet_text import nodes_table
-from .run import INTERRUPTED, stop_on_signals
 from .status import node_json
+from .stopping import INTERRUPTED, stop_on_signals
 
 LOOK_EVERY_S = 1.0
 

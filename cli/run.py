@@ -1,21 +1,16 @@
 """`run` and `demo`: an experiment on this machine, from its file to its report."""
 
 import os
-import signal
-import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from types import FrameType
 
 from rich.console import Console
 from sqlalchemy import Engine
 
 from ..models.arms import split_arms
-from ..models.errors import DesignError
 from ..models.experiment import Experiment
 from ..models.experiment_file import load_experiment, parse_experiment
 from ..models.ledger import reading
@@ -29,13 +24,15 @@ from ..scheduler.own_worker import own_worker
 from ..scheduler.plan import plan
 from ..scheduler.rounds import Judge
 from .folder import LEDGER, locked, run_folder
+from .misfits import show_misfits
 from .preflight import misfit_of, run_checks
 from .progress import RunProgress
 from .settle import Settled, settle
+from .stopping import ALL_INFRA, INTERRUPTED, stop_on_signals
 from .until import Monitor, stop_rule
 
 NODE = "local"
-ALL_INFRA, INTERRUPTED, WORKER_DIED = 3, 130, 1
+WORKER_DIED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,26 +115,6 @@ def _preflighted(settled: Settled, slots: int, console: Console) -> Settled:
     )
 
 
-def show_misfits(console: Console, settled: Settled, *, leave_out: bool) -> None:
-    """Print what does not fit.
-
-    Raises:
-        DesignError: a task cannot run and nobody said to leave it out.
-    """
-    for misfit in settled.misfits:
-        if not misfit.blocks:
-            console.print(f"note: {misfit.task}: {misfit.why}", style="yellow", markup=False)
-    blocked = [misfit for misfit in settled.misfits if misfit.blocks]
-    for misfit in blocked:
-        text = f"{misfit.kind} defect: {misfit.task}: {misfit.why}"
-        console.print(text, style="red", markup=False, highlight=False)
-    if blocked and not leave_out:
-        raise DesignError(
-            f"{len({m.task for m in blocked})} task(s) cannot run here (above); mend them, list "
-            "them in exclude = [...], or leave them out with --leave-out"
-        )
-
-
 def _slots(experiment: Experiment) -> int:
     return max(experiment.factors.concurrency, default=os.cpu_count() or 1)
 
@@ -179,24 +156,6 @@ def _for_worker(experiment: Experiment) -> Mapping[str, str]:
     watched = "1" if os.environ.get("INFRANOISE_BROKER_URL") else "0"
     told = {"INFRANOISE_EVENTS": os.environ.get("INFRANOISE_EVENTS", watched)}
     return told | ({"INFRANOISE_BUILD_NETWORK": network} if network else {})
-
-
-@contextmanager
-def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT or SIGTERM sets; a second SIGINT ends the process at once."""
-    stop = threading.Event()
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _finish(

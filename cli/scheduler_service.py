@@ -4,7 +4,7 @@ import json
 import time
 
 from ..scheduler.home import Home
-from .run import stop_on_signals
+from .stopping import stop_on_signals
 
 
 def serve(store: str, broker: str, *, as_json: bool) -> int:

@@ -23,7 +23,7 @@ from ..models.task import Task
 from ..scheduler.feasibility import Feasibility, Offer, feasible
 from ..scheduler.plan import plan
 from .fleet_view import look_at_fleet, offers
-from .run import show_misfits
+from .misfits import show_misfits
 from .settle import Settled, settle
 from .watch import Watch, follow
 

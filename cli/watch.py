@@ -20,8 +20,8 @@ from .fleet_text import (
     summary,
 )
 from .fleet_view import ExperimentView, Fleet, look_at_experiment, look_at_fleet, open_ledger
-from .run import ALL_INFRA, INTERRUPTED, stop_on_signals
 from .status import experiment_json, fleet_json, standing_json
+from .stopping import ALL_INFRA, INTERRUPTED, stop_on_signals
 
 EVERY_S = 1.0
 MOST_OF_THE_TIME = 10.0  # a look that takes long is followed by a wait of so many times as long
