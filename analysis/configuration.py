@@ -19,6 +19,7 @@ from .words import size
 type State = Literal["same", "differs", "unrecorded"]
 MOST_VALUES = 6
 TIME_LIMIT = "time limit, times the task's own"
+AGENT_LIMIT = "agent's time limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ def configuration(study: Study, bands: Sequence[str] | None = None) -> Configura
     items = {name: _values(attempts, column, show) for name, column, show in RECORDED}
     if not study.sources:
         items[TIME_LIMIT] = _own_time_limits(attempts)
+        items[AGENT_LIMIT] = _declared_limits(study)
     items["floors and ceilings"] = _bands(ran)
     items["harness"] = _harness(study, attempts)
     items["dates"] = _dates(attempts)
@@ -89,7 +91,7 @@ RECORDED: tuple[tuple[str, str, Callable[..., str]], ...] = (
     ("trials at once", "slots", str),
     ("node profiles", "node_profile", str),
     (TIME_LIMIT, "timeout_multiple", _number),
-    ("agent's time limit", "agent_timeout_s", _seconds),
+    (AGENT_LIMIT, "agent_timeout_s", _seconds),
     ("agent version", "agent_version", str),
 )
 ITEMS: Mapping[str, bool] = {  # in the order of tables; whether each one decides
@@ -102,7 +104,7 @@ ITEMS: Mapping[str, bool] = {  # in the order of tables; whether each one decide
     "trials at once": True,
     "node profiles": True,
     TIME_LIMIT: True,
-    "agent's time limit": False,
+    AGENT_LIMIT: False,
     "attempts per trial": True,
     "harness": True,
     "agent version": False,
@@ -125,6 +127,16 @@ def _own_time_limits(attempts: pl.DataFrame) -> tuple[str, ...]:
     if "time_limit" not in attempts.columns:
         return ("1",)
     return tuple(sorted(attempts["time_limit"].unique()))
+
+
+def _declared_limits(study: Study) -> tuple[str, ...]:
+    """The tasks' own limits of the agent, shortest to longest."""
+    default = study.experiment.run.default_agent_timeout_s
+    declared = {task.spec.agent_timeout_s or default for task in study.tasks}
+    if not declared:
+        return ()
+    low, high = min(declared), max(declared)
+    return (f"{low:g} s",) if low == high else (f"{low:g} s to {high:g} s",)
 
 
 def _bands(ran: Sequence[Band]) -> tuple[str, ...]:
@@ -187,6 +199,9 @@ def _shown(values: Sequence[str]) -> str:
 def _tasks(a: Mapping[str, str], b: Mapping[str, str]) -> ItemCompared:
     """Whether the tasks that both ran have the same contents."""
     shared = a.keys() & b.keys()
+    if not shared:
+        alone = "no task in common"
+        return ItemCompared("contents of tasks", alone, alone, "differs", True)
     known = [task for task in shared if a[task] and b[task]]
     other = sum(a[task] != b[task] for task in known)
     state: State = "differs" if other else "same" if len(known) == len(shared) else "unrecorded"

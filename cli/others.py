@@ -26,7 +26,7 @@ Store = Annotated[
 def register(app: typer.Typer) -> None:
     """Add these commands to the program."""
     app.command("import")(import_)
-    for command in (compare, leaderboard, calibrate):
+    for command in (compare, leaderboard, calibrate, card):
         app.command()(command)
 
 
@@ -279,3 +279,50 @@ def calibrate(
 
     rule = Rule(margin_points=margin, rho=rho, target=target, floor=floor)
     raise typer.Exit(calibrate_results(source, rule, columns=column or (), as_json=json))
+
+
+def card(
+    source: Annotated[
+        str | None,
+        typer.Argument(help="A run's folder, a ledger, or others' results.", show_default=False),
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option(help="Say what this card, or these results, leave unstated: exit code 7."),
+    ] = None,
+    diff: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            help="Whether two cards, or results, are matched: exit code 0, 4 if not, 5 if nobody "
+            "knows."
+        ),
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the card's JSON schema.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write infra-card.md and infra-card.json into this folder.",
+            envvar="INFRANOISE_OUT",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The infra card: what must be published so that others can compare.
+
+    \b
+    infranoise card infranoise-runs/headroom --out .
+    infranoise card --check infra-card.json
+    infranoise card --diff mine/infra-card.json jobs/2026-11-20__12-00-00
+    """
+    from . import card as cards
+
+    asked = [source is not None, check is not None, diff is not None, schema]
+    if sum(asked) != 1:
+        raise typer.BadParameter("name results, or use one of --check, --diff, --schema")
+    if schema:
+        raise typer.Exit(cards.print_schema())
+    if check is not None:
+        raise typer.Exit(cards.check_card(check, as_json=json))
+    if diff is not None:
+        raise typer.Exit(cards.diff_cards(*diff, as_json=json))
+    raise typer.Exit(cards.write_card(source or "", out=out, as_json=json))

@@ -48,8 +48,12 @@ def address_of(text: str, store: str | None = None) -> Address:
         experiment, at, entry = text.rpartition("@")
         known = (experiment, entry) if at else ("", text)
         return Address(store, *known)
+    if "://" in text:
+        source, _, rest = text.partition("#")
+        experiment, _, entry = rest.partition("@")
+        return Address(source, experiment, entry)
     for source, rest in _splits(text):
-        if "://" in source or Path(source).exists():
+        if Path(source).exists():
             experiment, _, entry = rest.partition("@") if rest.startswith("#") else ("", "", rest)
             return Address(source, experiment.removeprefix("#"), entry.removeprefix("@"))
     raise DesignError(f"{text}: no such file or folder, and no database address")
