@@ -157,9 +157,8 @@ class DockerKubelet:
             if not found["State"]["Running"]:
                 return
             if _allocated_bytes(Path(found["GraphDriver"]["Data"]["UpperDir"])) > quantity(top):
-                words = (
-                    f"Pod ephemeral local storage usage exceeds the total limit of containers {top}. "
-                )
+                words = "Pod ephemeral local storage usage exceeds the total limit of "
+                words += f"containers {top}. "
                 place, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
                 self.store.status(
                     place, name, {"phase": "Failed", "reason": "Evicted", "message": words}

@@ -216,7 +216,7 @@ class Store:
         metadata = found["metadata"]
         freed = was["metadata"].get("finalizers") and not metadata.get("finalizers")
         if "deletionTimestamp" in metadata and freed:
-            self._put("DELETED", resource, found)
+            self._put("DELETED", resource, copy.deepcopy(found))
             return found
         return self._put("MODIFIED", resource, found)
 

@@ -1,0 +1,137 @@
+"""A pod's order as a manifest, and the API's words as limits."""
+
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kube_store import qos_class
+
+from infranoise.models.limits import Limits
+from infranoise.workers.pods import kubernetes_words as words
+from infranoise.workers.pods.kubernetes_words import Shape, quantity, surprises
+from infranoise.workers.pods.pod import PodOrder
+
+MIB = 1 << 20
+
+
+def order(**more: Any) -> PodOrder:
+    values: dict[str, Any] = {
+        "attempt_id": "e.t.1", "experiment": "e", "trial": "t", "environment": Path("/none"),
+        "environment_hash": "sha256:abc", "limits": Limits(), "expires_at": time.time() + 60,
+        "image": "task@sha256:1",
+    }  # fmt: skip
+    return PodOrder(**(values | more))
+
+
+QUANTITIES = {"64Mi": 64 * MIB, "1e3": 1000, "250m": Decimal("0.25"), "5": 5, "2G": 2 * 10**9,
+              "100n": Decimal("0.0000001"), "0": 0}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", QUANTITIES)
+def test_a_quantity_is_read_as_the_api_means_it(text: str) -> None:
+    assert quantity(text) == QUANTITIES[text]
+
+
+def test_what_is_no_quantity_is_refused() -> None:
+    for text in ("", "Mi", "1x", "1 Mi"):
+        with pytest.raises(ValueError, match="no quantity"):
+            quantity(text)
+
+
+BANDS = {
+    "1x": Limits(memory_floor_bytes=MIB, memory_ceiling_bytes=MIB, cpu_floor=1, cpu_ceiling=1),
+    "3x": Limits(memory_floor_bytes=MIB, memory_ceiling_bytes=3 * MIB, cpu_floor=1, cpu_ceiling=1),
+    "uncapped": Limits(memory_floor_bytes=MIB, cpu_floor=1),
+    "a ceiling alone": Limits(memory_ceiling_bytes=MIB, cpu_ceiling=1),
+    "nothing": Limits(),
+}
+
+
+@pytest.mark.parametrize("band", BANDS)
+def test_with_constant_qos_every_band_is_burstable_so_that_only_the_ceiling_moves(
+    band: str,
+) -> None:
+    assert qos_class([{"resources": words.resources(BANDS[band])}]) == "Burstable"
+
+
+def test_with_natural_qos_a_strict_band_is_guaranteed() -> None:
+    asked = words.resources(BANDS["1x"], "natural")
+    assert qos_class([{"resources": asked}]) == "Guaranteed"
+
+
+def test_a_ceiling_alone_makes_no_floor() -> None:
+    assert words.resources(BANDS["a ceiling alone"])["requests"]["memory"] == "0"
+
+
+def test_the_pod_is_bare_never_restarted_without_rights_and_named_by_its_attempt() -> None:
+    asked, shape = order(), Shape(namespace="n", owner="o", worker="w")
+    made = words.manifest(asked, shape, time.time())
+    spec = made["spec"]
+    assert made["kind"] == "Pod"
+    assert spec["restartPolicy"] == "Never"
+    assert spec["automountServiceAccountToken"] is spec["enableServiceLinks"] is False
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not {"hostNetwork", "hostPID"} & set(spec)
+    assert made == words.manifest(asked, shape, time.time())
+    assert spec["activeDeadlineSeconds"] > 60 + 3000
+
+
+@given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))
+def test_names_and_labels_are_such_as_the_api_takes(attempt: str, experiment: str) -> None:
+    made = words.manifest(order(attempt_id=attempt, experiment=experiment), Shape(), 0.0)
+    assert len(made["metadata"]["name"]) <= 63
+    for value in made["metadata"]["labels"].values():
+        assert len(value) <= 63
+        assert not value or value[0].isalnum()
+    assert made["metadata"]["annotations"]["infranoise.dev/attempt"] == attempt
+
+
+def test_attempts_have_names_of_their_own() -> None:
+    assert words.pod_name(order()) != words.pod_name(order(attempt_id="e.t.2"))
+
+
+def test_an_image_is_named_by_the_task_or_by_prefix_and_environment() -> None:
+    assert words.image_of(order(), Shape(image_prefix="r/env")) == "task@sha256:1"
+    assert words.image_of(order(image=None), Shape(image_prefix="r/env")) == "r/env:abc"
+    assert words.image_of(order(image=None), Shape()) is None
+
+
+def test_a_limit_range_that_caps_the_uncapped_band_is_seen() -> None:
+    asked = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {}}
+    got = {"requests": {"cpu": "0.1", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
+    assert surprises(asked, got) == ("memory limits: asked None, admitted 256Mi",)
+    assert surprises(asked, asked) == ()
+
+
+V1 = {"memory/memory.limit_in_bytes": "67108864\n", "pids/pids.max": "4096\n",
+      "cpu/cpu.shares": "512\n", "cpu/cpu.cfs_quota_us": "-1\n",
+      "cpu/cpu.cfs_period_us": "100000\n"}  # fmt: skip
+V2 = {"memory.events": "oom_kill 0\n", "memory.max": "67108864\n", "pids.max": "4096\n",
+      "memory.oom.group": "1\n", "cpu.max": "150000 100000\n", "cpu.weight": "20\n"}  # fmt: skip
+
+
+def running(limits: Limits) -> dict[str, Any]:
+    container = {"name": "main", "resources": words.resources(limits)}
+    return {"spec": {"containers": [container]}, "status": {}}
+
+
+def test_what_the_kubelet_decides_otherwise_is_told() -> None:
+    limits = Limits(memory_ceiling_bytes=64 * MIB, oom_scope="pod", pids=77)
+    got = words.effective(running(limits), V1, limits)
+    assert got.differs == (
+        "pids: asked 77, in force 4096",
+        "oom_scope: asked pod, in force process",
+    )
+    grouped = words.effective(running(limits), V2, Limits(memory_ceiling_bytes=64 * MIB))
+    assert grouped.oom_scope == "pod"
+    assert "oom_scope: asked process, in force pod" in grouped.differs
+
+
+def test_a_ceiling_that_the_pod_does_not_see_is_told() -> None:
+    limits = Limits(memory_ceiling_bytes=32 * MIB)
+    got = words.effective(running(limits), V1, limits)
+    assert any("the pod sees 67108864" in one for one in got.differs)
