@@ -22,7 +22,7 @@ from infranoise.analysis.unmatched import Unmatched
 from infranoise.analysis.words import MINUS
 from infranoise.models.errors import DesignError, SampleTooSmall
 
-KNOWN = Configuration({name: ("x",) for name in ITEMS}, {})
+KNOWN = Configuration({name: ("x",) for name in ITEMS}, {"t0": "hash"})
 TASKS = [f"t{k}" for k in range(40)]
 
 
