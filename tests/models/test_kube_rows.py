@@ -1,12 +1,11 @@
 """Every recorded scenario of a real cluster, and what it means."""
 
-import json
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kube_replay import full, last_object, recorded
 
 from infranoise.models import kube_reading
 from infranoise.models.classify import classify
@@ -16,38 +15,15 @@ from infranoise.models.kube_reading import Transition, wrapper_report
 from infranoise.models.kube_rows import ROWS
 from infranoise.models.outcome import Outcome
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "kubernetes"
 Verdict = Literal["", "passed", "failed"]
 READY = NodeSeen(name="node-1", exists="yes", ready="yes")
 DELETED = NodeSeen(name="node-1", exists="no")
 
 
-def recorded(scenario: str) -> dict[str, Any]:
-    return json.loads((GOLDEN / f"{scenario}.json").read_text())  # type: ignore[no-any-return]
-
-
-def full(compact: dict[str, Any], step: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
-    """A pod object from one compact status of a recording (its README says how)."""
-    conditions = [
-        {"type": kind, "status": status, "reason": reason, "message": message}
-        for kind, status, reason, message in compact.get("conditions", ())
-    ]
-    containers = [
-        {"name": "main", **container, "lastState": container["lastState"] or {}}
-        for container in compact.get("containers", ())
-    ]
-    status = compact | {"conditions": conditions, "containerStatuses": containers}
-    metadata = {k: v for k, v in like["metadata"].items() if k != "deletionTimestamp"}
-    metadata |= {"deletionGracePeriodSeconds": 5} if step["deletionTimestamp"] else {}
-    if step["deletionTimestamp"]:
-        metadata["deletionTimestamp"] = step["deletionTimestamp"]
-    return {"metadata": metadata, "spec": like["spec"], "status": status}
-
-
 def history(scenario: str) -> list[Transition]:
     """A recording's transitions, its last event in full."""
     record = recorded(scenario)
-    last = record["pod"] if "spec" in record["pod"] else record["last_watch_event"]["object"]
+    last = last_object(record)
     steps = [
         Transition(kind=step["type"], pod=full(step["status"], step, last))
         for step in record["watch"]

@@ -192,6 +192,18 @@ class Store:
             was = self.get("pods", namespace, name)
             return self._replace("pods", was, was | {"status": was["status"] | status})
 
+    def play(self, kind: str, pod: Object, metadata: Object, status: Object) -> None:
+        """Put a recorded state of a pod in as it is; nothing where the pod is gone."""
+        with self.lock:
+            key = ("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
+            found = copy.deepcopy(self.objects.get(key))
+            if found is None:
+                return
+            ending = ("deletionTimestamp", "deletionGracePeriodSeconds")
+            found["metadata"] |= {k: metadata[k] for k in ending if k in metadata}
+            found["status"] = copy.deepcopy(status)
+            self._put("DELETED" if kind == "DELETED" else "MODIFIED", "pods", found)
+
     def bind(self, namespace: str, name: str, node: str) -> Object:
         """What a scheduler writes."""
         with self.lock:
