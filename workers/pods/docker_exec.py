@@ -20,7 +20,7 @@ from typing import Any
 import docker
 from docker.errors import DockerException, NotFound
 
-from ...models.execution import ExecResult
+from ...models.execution import KILLED, ExecResult
 from .docker_frames import Frames
 from .docker_watch import Watch
 from .tail import Tail
@@ -30,6 +30,7 @@ DRAIN_S = 0.5  # what a command wrote before it ended arrives within this
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.1, 1.0
 ANSWERS = 100  # times that the engine is asked for an end, over about ten seconds
 NOT_FOUND = 127  # what a shell says; the engine says 126
+FELL_WITH_ITS_CONTAINER = {"Running": False, "ExitCode": KILLED, "Pid": None}
 MISSING = re.compile(r'exec: ".*(not found|no such file)')
 
 
@@ -158,11 +159,9 @@ class Execution:
         """
         for attempt in range(ANSWERS):
             self._kill()
-            with contextlib.suppress(NotFound):  # it fell with its container
-                if self._ask():
-                    time.sleep(_patience(attempt))
-                    continue
-            return
+            if not self._ask():
+                return
+            time.sleep(_patience(attempt))
         raise DockerException("the command outlives being killed")
 
     def _serve(self, ready: list[tuple[int, int]]) -> bool:
@@ -217,7 +216,10 @@ class Execution:
     def _ask(self) -> bool:
         """Whether it still runs, by the engine; its answer has the pid to wait for, where pids
         are shared."""
-        self._state = self._client.exec_inspect(self._id)
+        try:
+            self._state = self._client.exec_inspect(self._id)
+        except NotFound:  # the engine forgets the commands of a container that has ended
+            self._state = FELL_WITH_ITS_CONTAINER
         running = bool(self._state["Running"])
         if running and self._here and self._pidfd is None and self._state["Pid"]:
             with contextlib.suppress(OSError):  # it ended meanwhile
