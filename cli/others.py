@@ -26,7 +26,7 @@ Store = Annotated[
 def register(app: typer.Typer) -> None:
     """Add these commands to the program."""
     app.command("import")(import_)
-    for command in (compare, leaderboard, calibrate, card):
+    for command in (compare, leaderboard, calibrate, card, export):
         app.command()(command)
 
 
@@ -326,3 +326,37 @@ def card(
     if diff is not None:
         raise typer.Exit(cards.diff_cards(*diff, as_json=json))
     raise typer.Exit(cards.write_card(source or "", out=out, as_json=json))
+
+
+def export(
+    source: Annotated[str, typer.Argument(help="A run's folder, a ledger, or others' results.")],
+    path: Annotated[Path, typer.Argument(help="The file to write; a folder for HiBayES.")],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="parquet, csv, jsonl or hibayes. [default: by the file's name]",
+            envvar="INFRANOISE_FORMAT",
+            show_default=False,
+        ),
+    ] = None,
+    accepted: Annotated[
+        bool,
+        typer.Option(
+            "--accepted",
+            help="Only attempts whose outcome is their trial's.",
+            envvar="INFRANOISE_ACCEPTED",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Attempts as Parquet, CSV, JSON lines, or as HiBayES loads them.
+
+    \b
+    infranoise export infranoise-runs/headroom trials.parquet
+    infranoise export store.sqlite#board@claude-4 claude.jsonl --accepted
+    infranoise export infranoise-runs/headroom hibayes --format hibayes
+    """
+    from .export import export_results
+
+    raise typer.Exit(export_results(source, path, form, accepted=accepted, as_json=json))

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 def modules_with_examples() -> list[str]:
     return [
         ".".join(("infranoise", *path.relative_to(ROOT).with_suffix("").parts))
-        for room in ("models", "scheduler", "workers", "analysis", "cli")
+        for room in ("models", "scheduler", "workers", "analysis", "importers", "cli")
         for path in sorted((ROOT / room).rglob("*.py"))
         if ">>>" in path.read_text(encoding="utf-8")
     ]

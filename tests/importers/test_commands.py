@@ -182,6 +182,32 @@ def test_the_card_of_imported_results_admits_what_it_does_not_know(
     assert run("card", "--diff", "a.eval", "cards/infra-card.json").exit_code == 5
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+def test_what_is_exported_can_be_imported_again(run: Run, tmp_path: Path, suffix: str) -> None:
+    results = [
+        harbor_result("a"),
+        harbor_result("=b", reward=0.0),
+        harbor_result("c", reward=None, exception=("SandboxBuildFailedError", "x")),
+    ]
+    harbor_job(tmp_path / "job", *results)
+    assert "3 rows" in run("export", "job", f"out/all{suffix}").stdout
+    columns = "task=task,passed=reward,entry=entry,band=band,mode=cause"
+    told_again = told(run("import", "table", f"out/all{suffix}", "--column", columns, "--json"))
+    assert told_again["new"] == 3
+    rows = told(run("analyze", "infranoise-runs/all", "--json"))["bands"]
+    assert [(row["n"], row["passed"], row["infra_errors"]) for row in rows] == [(3, 1, 1)]
+    if suffix == ".csv":
+        assert "'=b" in (tmp_path / "out" / "all.csv").read_text()
+
+
+def test_hibayes_gets_a_folder_of_its_own(run: Run, tmp_path: Path) -> None:
+    harbor_job(tmp_path / "job", harbor_result("a"))
+    document = told(run("export", "job", "hb", "--format", "hibayes", "--json"))
+    assert (document["rows"], (tmp_path / "hb" / "data.parquet").is_file()) == (1, True)
+    with pytest.raises(DesignError, match="say one of parquet, csv, jsonl, hibayes"):
+        run("export", "job", "out.xlsx")
+
+
 ADDRESSES = {
     "bench@1/x": ("bench@1/x", "", ""),
     "bench@1/x@gpt": ("bench@1/x", "", "gpt"),
