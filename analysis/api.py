@@ -1,12 +1,13 @@
 """`infranoise.analyze`: from a table of trials, or from cells, to findings."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import polars as pl
 
 from ..models.errors import DesignError
+from .budget import ScoreDesign
 from .cells import Cells
 from .columns import Columns
 from .equivalence import MARGIN
@@ -26,6 +27,8 @@ def analyze(
     factors: Iterable[Factor | str] = (),
     reference: str | None = None,
     margin: float = MARGIN,
+    arms: bool = False,
+    budget_at: ScoreDesign | str | None = None,
 ) -> Findings:
     """Every finding of a table of trials or counts; see `findings_json` for the names.
 
@@ -37,10 +40,15 @@ def analyze(
             "egress:assigned=trial" or "concurrency:assigned=wave:batch".
         reference: the floor band; by default the first in reading order.
         margin: of equivalence, a fraction.
+        arms: the table's two bands are identical arms, an A/A test of whoever ran them.
+        budget_at: budget the noise of a score of this design, such as "tasks=89,samples=5", in
+            place of the one that was run.
     Raises:
         DesignError: the table, its columns or its factors are not as said.
     """
-    return findings(*question(table, columns, factors, reference, margin))
+    cells, asked = question(table, columns, factors, reference, margin)
+    at = ScoreDesign.parse(budget_at) if isinstance(budget_at, str) else budget_at
+    return findings(cells, replace(asked, arms=arms, budget_at=at))
 
 
 def question(

@@ -33,6 +33,26 @@ class ScoreDesign:
         if self.tasks < 1 or self.samples <= 0 or self.entries < 1:
             raise DesignError(f"{self}: tasks and entries are 1 or more, samples above 0")
 
+    @classmethod
+    def parse(cls, text: str) -> "ScoreDesign":
+        """The design of `tasks=89,samples=5[,entries=1]`.
+
+        Raises:
+            DesignError: another form, or a number out of range.
+
+        >>> ScoreDesign.parse("tasks=89,samples=5")
+        ScoreDesign(tasks=89, samples=5.0, entries=1)
+        """
+        given = dict(piece.partition("=")[::2] for piece in text.replace(" ", "").split(","))
+        try:
+            tasks, samples = int(given.pop("tasks")), float(given.pop("samples"))
+            entries = int(given.pop("entries", "1"))
+        except (KeyError, ValueError) as error:
+            raise DesignError(f"{text!r}: write tasks=89,samples=5 or more, entries=1") from error
+        if given:
+            raise DesignError(f"{text!r}: there is no {next(iter(given))!r} in a score's design")
+        return cls(tasks, samples, entries)
+
 
 @dataclass(frozen=True, slots=True)
 class BudgetLine:

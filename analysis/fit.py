@@ -45,8 +45,11 @@ def fit(design: Design) -> Fit:
     bread = np.linalg.inv(design.gram)
     mean = cells.rate()
     stratum_mean = np.bincount(design.stratum, weights=n * mean) / design.stratum_n
-    effects: Floats = bread @ (z @ (n * mean))
-    residual: Floats = mean - stratum_mean[design.stratum] - effects @ z
+    # From the stratum's mean, so that strata whose trials all ended alike add exactly nothing.
+    centred = mean - stratum_mean[design.stratum]
+    effects: Floats = bread @ (z @ (n * centred))
+    effects[np.abs(effects) < ROUNDING] = 0.0
+    residual: Floats = centred - effects @ z
     residual[np.abs(residual) < ROUNDING] = 0.0
     spread = cells.reward_sumsq / n - mean * mean
     spread[spread < ROUNDING] = 0.0

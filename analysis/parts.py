@@ -10,7 +10,7 @@ from ..models.errors import DesignError, SampleTooSmall
 from .aa import AaResult, judge_aa
 from .attribution import Attribution, attribute
 from .bands import BandRow
-from .budget import NoiseBudget, noise_budget
+from .budget import NoiseBudget, ScoreDesign, noise_budget
 from .calibrate import Calibration, calibrate
 from .cells import Cells
 from .components import Components, components
@@ -40,6 +40,7 @@ class Asked:
         waves: factors of the cells that name waves or runs.
         margin: of equivalence, a fraction.
         arms: the two bands are arms of an A/A run, alike but for their names.
+        budget_at: the design of the score whose noise is budgeted; by default the one that was run.
     """
 
     reference: str | None = None
@@ -47,6 +48,7 @@ class Asked:
     waves: tuple[str, ...] = ()
     margin: float = MARGIN
     arms: bool = False
+    budget_at: ScoreDesign | None = None
 
     @property
     def modelled(self) -> tuple[Factor, ...]:
@@ -135,11 +137,13 @@ class Parts:
     def noise_budget(
         self, found: Attribution | None, run: RunShocks | None, target: Literal["same", "new"]
     ) -> NoiseBudget | None:
-        """The score's noise by source; needs the attribution."""
-        if found is None:
-            return None
+        """The score's noise by source: by sampling alone where no factor could be attributed to."""
         part = "noise budget" if target == "same" else "noise budget on new tasks"
-        return self._tried(part, lambda: noise_budget(self.cells, found, run=run, target=target))
+        factors = found or Attribution((), 0, 0, 0, 0)
+        return self._tried(
+            part,
+            lambda: noise_budget(self.cells, factors, self.asked.budget_at, run=run, target=target),
+        )
 
     def ceiling(self) -> Calibration | None:
         """The ceiling to pin."""

@@ -68,6 +68,18 @@ def analyze(
         str | None, typer.Option(help="The floor band, against which lifts are measured.")
     ] = None,
     margin: Annotated[float, typer.Option(help="Equivalence margin in points.")] = 3.0,
+    budget_at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DESIGN",
+            help="Budget the noise of a score of this design: tasks=89,samples=5[,entries=1].",
+            envvar="INFRANOISE_BUDGET_AT",
+            show_default=False,
+        ),
+    ] = None,
+    aa: Annotated[
+        bool, typer.Option("--aa", help="The two bands are identical arms: judge the instrument.")
+    ] = False,
     experiment: OneExperiment = None,
     out: ReportFolder = None,
     json: Json = False,
@@ -91,5 +103,7 @@ def analyze(
             experiment=experiment,
             out=out,
             as_json=json,
+            arms=aa,
+            budget_at=budget_at,
         )
     )

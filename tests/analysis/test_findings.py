@@ -144,3 +144,20 @@ def test_a_run_at_any_moment_gives_findings(make_ledger: MakeLedger, stop_after:
     found = findings(*study_cells(study), known(run))
     json.dumps(to_json(found, run), allow_nan=False)
     assert found.opening[0].startswith(("So far", "None of the 36 planned"))
+
+
+def test_one_bands_budget_is_the_noise_of_sampling() -> None:
+    cells = grid([2, 3, 4] * 4, [1, 0, 0] * 4).select(band="1x")
+    document: Any = to_json(findings(cells))
+    assert document["factors"] is None
+    assert [(line["source"], line["share"]) for line in document["noise_budget"]] == [
+        ("sampling", 1.0)
+    ]
+
+
+@pytest.mark.parametrize("passed", [0, 4])
+def test_trials_that_all_ended_alike_have_no_noise_from_anywhere(passed: int) -> None:
+    document: Any = to_json(findings(grid([passed] * 12, [0] * 12)))
+    for line in document["noise_budget"]:
+        assert (line["variance"], line["share"]) == (0.0, 0.0)
+    assert [level["est"] for row in document["factors"] for level in row["levels"]] == [0.0, 0.0]

@@ -100,6 +100,28 @@ def test_analyze_can_write_the_report_of_a_table(
     assert not (tmp_path / "out" / "trials.parquet").exists(), "a table has no attempts"
 
 
+def test_the_noise_of_another_design_can_be_asked_for(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = analyzed(table, capsys)["noise_budget_total"]
+    asked = analyzed(table, capsys, budget_at="tasks=89, samples=40, entries=2")
+    assert ran["design"] == {"tasks": 2, "samples": 10.0, "entries": 1}
+    assert asked["noise_budget_total"]["design"] == {"tasks": 89, "samples": 40.0, "entries": 2}
+    assert asked["noise_budget_total"]["sd_points"] < ran["sd_points"]
+    for text in ("tasks=89", "tasks=2,samples=3,nodes=1", "tasks=0,samples=1"):
+        with pytest.raises(DesignError):
+            analyzed(table, capsys, budget_at=text)
+
+
+def test_two_bands_can_be_judged_as_identical_arms(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert analyzed(table, capsys)["aa"] is None
+    found = analyzed(table, capsys, arms=True)["aa"]
+    assert found["arms"] == ["1x", "3x"]
+    assert found["sentence"].startswith("The instrument")
+
+
 @pytest.fixture
 def run_folder(
     tmp_path: Path,

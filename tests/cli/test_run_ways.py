@@ -1,4 +1,4 @@
-"""Ways to run beside the plain one: kills replayed, arms that are alike, an early stop. Real pods."""
+"""Ways to run beside the plain one, in real pods: kills replayed, like arms, an early stop."""
 
 import json
 import os
