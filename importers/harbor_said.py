@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..models.conditions import Conditions
 from ..models.foreign import ForeignTrial
 from ..models.source import Total
 from .bounded import Object
@@ -17,7 +18,8 @@ class Tally:
 
     `silent` are trials without a full reward of which Harbor reports nothing unusual, `late` those
     that passed after an agent timeout, `early` the agent timeouts that were none, `erased` the
-    attempts that retries deleted, of which `lost` left not even a line in a log.
+    attempts that retries deleted, of which `lost` left not even a line in a log. Of the silent
+    ones, `near_kills` ran while the kernel killed for memory on their node.
     """
 
     trials: int = 0
@@ -30,6 +32,7 @@ class Tally:
     lost: int = 0
     cut_off: int = 0
     stamped: int = 0
+    near_kills: int = 0
 
     def add(self, trial: ForeignTrial) -> None:
         """Count one trial."""
@@ -43,6 +46,7 @@ class Tally:
         self.late += mode == "AgentTimeoutError" and reward == 1.0
         self.early += mode == EARLY
         self.stamped += last.conditions.node_profile is not None
+        self.near_kills += not mode and (reward or 0.0) < 1.0 and _kills(last.conditions) > 0
 
     def __iadd__(self, other: "Tally") -> "Tally":
         for name in self.__slots__:
@@ -81,6 +85,12 @@ def lacking(account: Account, seen: Tally) -> None:
         "a process that the kernel killed for memory leaves reward 0 and no exception; these "
         "trials without a full reward look like wrong answers and any of them may be such a kill",
         seen.silent,
+    )
+    account.lacks(
+        "whose OOM kills they were",
+        "while these trials ran, the kernel killed for memory on their node; whether it killed in "
+        "them or in a neighbour is not told, and they are read as wrong answers",
+        seen.near_kills,
     )
     account.lacks(
         "agent timeouts that were none",
@@ -137,6 +147,14 @@ def _rewards(stats: Mapping[str, object]) -> float | None:
         for value, names in rewards[name].items():
             total += (number(_float(value)) or 0.0) * len(names)
     return total
+
+
+def _kills(conditions: Conditions) -> int:
+    """OOM kills that a stamp's node counted between a trial's start and its end."""
+    loads = (conditions.load_start, conditions.load_end)
+    counts = [load.system_oom_kills if load else None for load in loads]
+    before, after = counts
+    return 0 if before is None or after is None else after - before
 
 
 def _float(text: str) -> float | None:

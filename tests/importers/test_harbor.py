@@ -246,6 +246,20 @@ def test_a_stamp_brings_the_node_and_its_load(take: Take, tmp_path: Path) -> Non
     assert "node, load and neighbours outside the job" not in took.lacks
 
 
+def test_kills_on_a_stamped_node_are_told_and_blamed_on_nobody(take: Take, tmp_path: Path) -> None:
+    job = harbor_job(tmp_path / "job", harbor_result(reward=0.0))
+    stamp = Stamp(
+        node="n1",
+        profile=NodeProfile(architecture="x86_64", kernel="6.1"),
+        load_start=Load(system_oom_kills=7),
+        load_end=Load(system_oom_kills=8),
+    )
+    (job / "mend__abc1234" / STAMP_FILE).write_text(stamp.model_dump_json())
+    took = take("harbor", job)
+    assert took.lacks["whose OOM kills they were"] == 1
+    assert took.outcomes == {"mend": ("failed", "wrong")}
+
+
 def test_a_broken_trial_is_named_and_the_others_go_in(take: Take, tmp_path: Path) -> None:
     job = harbor_job(
         tmp_path / "job",
