@@ -23,7 +23,8 @@ def full(compact: Object, step: Object, like: Object) -> Object:
         for kind, status, reason, message in compact.get("conditions", ())
     ]
     containers = [
-        {"name": "main", **container, "lastState": container["lastState"] or {}}
+        {"name": "main", "image": "", "imageID": "", "ready": False, **container}
+        | {"lastState": container["lastState"] or {}}
         for container in compact.get("containers", ())
     ]
     status = compact | {"conditions": conditions, "containerStatuses": containers}
