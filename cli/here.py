@@ -103,9 +103,14 @@ def plan(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="What a table's columns are: task=…,entry=…,band=…,passed=…"),
+        typer.Option(
+            help="What a table's columns are: task=…,entry=…,band=…,passed=…",
+            envvar="INFRANOISE_COLUMN",
+        ),
     ] = None,
-    margin: Annotated[float, typer.Option(help="Equivalence margin in points.")] = 3.0,
+    margin: Annotated[
+        float, typer.Option(help="Equivalence margin in points.", envvar="INFRANOISE_MARGIN")
+    ] = 3.0,
     json: Json = False,
 ) -> None:
     """Print what an experiment would run: matrix, counts, time, what it can show. Spends nothing.

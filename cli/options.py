@@ -89,7 +89,9 @@ Looks = Annotated[
 Arms = Annotated[
     bool,
     typer.Option(
-        "--aa", help="Run one band as two identical arms: a test of the instrument itself."
+        "--aa",
+        help="Run one band as two identical arms: a test of the instrument itself.",
+        envvar="INFRANOISE_AA",
     ),
 ]
 ArmsOf = Annotated[

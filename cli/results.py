@@ -58,16 +58,28 @@ def analyze(
     ],
     column: Annotated[
         list[str] | None,
-        typer.Option(help="What the table's columns are: task=…,entry=…,band=…,passed=…"),
+        typer.Option(
+            help="What the table's columns are: task=…,entry=…,band=…,passed=…",
+            envvar="INFRANOISE_COLUMN",
+        ),
     ] = None,
     factor: Annotated[
         list[str] | None,
-        typer.Option(help="A further factor: NAME[:assigned=trial|wave:COLUMN|observed]."),
+        typer.Option(
+            help="A further factor: NAME[:assigned=trial|wave:COLUMN|observed].",
+            envvar="INFRANOISE_FACTOR",
+        ),
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="The floor band, against which lifts are measured.")
+        str | None,
+        typer.Option(
+            help="The floor band, against which lifts are measured.",
+            envvar="INFRANOISE_REFERENCE",
+        ),
     ] = None,
-    margin: Annotated[float, typer.Option(help="Equivalence margin in points.")] = 3.0,
+    margin: Annotated[
+        float, typer.Option(help="Equivalence margin in points.", envvar="INFRANOISE_MARGIN")
+    ] = 3.0,
     budget_at: Annotated[
         str | None,
         typer.Option(
@@ -78,7 +90,12 @@ def analyze(
         ),
     ] = None,
     aa: Annotated[
-        bool, typer.Option("--aa", help="The two bands are identical arms: judge the instrument.")
+        bool,
+        typer.Option(
+            "--aa",
+            help="The two bands are identical arms: judge the instrument.",
+            envvar="INFRANOISE_AA",
+        ),
     ] = False,
     experiment: OneExperiment = None,
     out: ReportFolder = None,
