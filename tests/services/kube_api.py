@@ -40,6 +40,7 @@ class FakeApi:
         self.bookmark_s = 1.0
         self.clock_ahead_s = 0.0
         self.doubling = self.reordering = False
+        self.quota_full, self.loses_answers = False, 0
         self.storm: deque[tuple[int, int | None]] = deque()
         self.requests: list[tuple[str, str]] = []
         self._silent = False
@@ -160,8 +161,17 @@ class FakeApi:
             return await self._exec(request, place, name or "")
         body = json.loads(await request.read() or b"{}")
         if request.method == "POST" and name is None:
+            if self.quota_full:
+                words = (
+                    f'{resource} "{body["metadata"].get("name")}" is forbidden: exceeded quota: q'
+                )
+                raise Denied(403, "Forbidden", words)
             strict = request.query.get("fieldValidation") == "Strict"
-            return self._json(self.store.create(resource, place, body, strict=strict), 201)
+            made = self.store.create(resource, place, body, strict=strict)
+            if self.loses_answers:
+                self.loses_answers -= 1
+                raise Denied(504, "Timeout", "the answer was lost")
+            return self._json(made, 201)
         if name is None:
             return await self._many(request, resource, ns, body)
         if sub == "log":

@@ -9,6 +9,7 @@ import json
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -35,7 +36,7 @@ class DockerKubelet:
     """One node, which takes every pod that fits it."""
 
     def __init__(self, api: FakeApi, node: Object) -> None:
-        self.api, self.store = api, api.store
+        self.api, self.store, self.id = api, api.store, uuid.uuid4().hex
         self.node = node["metadata"]["name"]
         self._allocatable = node["status"]["allocatable"]
         self._docker = engine.APIClient(version="auto", timeout=120)
@@ -46,6 +47,11 @@ class DockerKubelet:
         self.store.create("nodes", "", node)
         self.store.heard.append(self._hear)
         self.api.execute = self._execute
+
+    def containers(self) -> list[str]:
+        """What of this node's containers is left in the engine, running or not."""
+        found = self._docker.containers(all=True, filters={"label": f"{LABEL}={self.id}"})
+        return [container["Id"] for container in found]
 
     def close(self) -> None:
         """Remove every container."""
@@ -117,7 +123,7 @@ class DockerKubelet:
             "Entrypoint": container["command"],
             "Cmd": container.get("args", []),
             "Env": [f"{one['name']}={one['value']}" for one in container.get("env", ())],
-            "Labels": {LABEL: pod["metadata"]["uid"]},
+            "Labels": {LABEL: self.id},
             "HostConfig": host,
         }
         if "workingDir" in container:

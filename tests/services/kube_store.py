@@ -202,6 +202,10 @@ class Store:
             ending = ("deletionTimestamp", "deletionGracePeriodSeconds")
             found["metadata"] |= {k: metadata[k] for k in ending if k in metadata}
             found["status"] = copy.deepcopy(status)
+            if {"PodScheduled": "True"} in [
+                {one["type"]: one["status"]} for one in status.get("conditions", ())
+            ]:
+                found["spec"]["nodeName"] = "node-1"
             self._put("DELETED" if kind == "DELETED" else "MODIFIED", "pods", found)
 
     def bind(self, namespace: str, name: str, node: str) -> Object:

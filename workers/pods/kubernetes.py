@@ -15,7 +15,8 @@ from . import owner
 from .kubernetes_api import Api, ApiTrouble, Ask, connect
 from .kubernetes_cluster import Cluster
 from .kubernetes_diary import Diary
-from .kubernetes_pod import REMOVAL_SLACK_S, KubernetesPod
+from .kubernetes_life import REMOVAL_SLACK_S
+from .kubernetes_pod import KubernetesPod
 from .kubernetes_watch import Reflector
 from .kubernetes_words import GRACE_S, LABEL, MANAGED_BY, Shape, image_of, label
 from .pod import PodOrder

@@ -49,6 +49,7 @@ class Reflector:
         self._histories: dict[str, list[Transition]] = {}
         self._versions: dict[str, int] = {}
         self._ours: set[str] = set()
+        self._expected: set[str] = set()
         self._version = ""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -65,6 +66,12 @@ class Reflector:
         """Do not begin another watch; the thread ends with the present one."""
         self._stop.set()
 
+    def expect(self, name: str) -> None:
+        """Keep the history of a pod that is about to be made: the watch may know of it, and of
+        what becomes of it, before the one who asked for it has its answer."""
+        with self._changed:
+            self._expected.add(name)
+
     def follow(self, pod: dict[str, Any]) -> None:
         """Keep the history of a pod that was just made; its object is the first state."""
         self._take("ADDED", pod, follow=True)
@@ -72,7 +79,8 @@ class Reflector:
     def forget(self, uid: str) -> None:
         """Drop a pod's history."""
         with self._changed:
-            self._histories.pop(uid, None)
+            history = self._histories.pop(uid, [])
+            self._expected -= {step.pod["metadata"]["name"] for step in history}
             self._versions.pop(uid, None)
             self._ours.discard(uid)
 
@@ -184,7 +192,7 @@ class Reflector:
         """Add a state to its pod's history, unless it is there or older than what is there."""
         uid, version = pod["metadata"]["uid"], int(pod["metadata"]["resourceVersion"])
         with self._changed:
-            if follow:
+            if follow or pod["metadata"]["name"] in self._expected:
                 self._histories.setdefault(uid, [])
             if uid not in self._histories or version < self._versions.get(uid, 0):
                 return

@@ -121,6 +121,18 @@ def test_what_nobody_follows_is_not_kept(fake: FakeApi, reflector: Reflector) ->
     assert reflector.history(followed["metadata"]["uid"]) == ()
 
 
+def test_what_happens_before_the_answer_to_a_create_is_not_lost(
+    fake: FakeApi, reflector: Reflector
+) -> None:
+    reflector.expect("early")
+    body = {"metadata": {"name": "early", "labels": LABELS}, "spec": {"containers": []}}
+    made = fake.store.create("pods", NAMESPACE, body)
+    phase(fake, made, "Failed")
+    assert came_to(reflector, made, "Failed")
+    reflector.follow(made)
+    assert phases(reflector.history(made["metadata"]["uid"])) == ["Pending", "Failed"]
+
+
 def test_no_pod_is_polled(fake: FakeApi, reflector: Reflector) -> None:
     pods = [make(fake) for _ in range(20)]
     for pod in pods:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from kube_store import qos_class
 
 from infranoise.models.limits import Limits
+from infranoise.workers.pods import kubernetes_limits as limits_in_force
 from infranoise.workers.pods import kubernetes_words as words
-from infranoise.workers.pods.kubernetes_words import Shape, quantity, surprises
+from infranoise.workers.pods.kubernetes_limits import surprises
+from infranoise.workers.pods.kubernetes_words import Shape, quantity
 from infranoise.workers.pods.pod import PodOrder
 
 MIB = 1 << 20
@@ -121,17 +123,17 @@ def running(limits: Limits) -> dict[str, Any]:
 
 def test_what_the_kubelet_decides_otherwise_is_told() -> None:
     limits = Limits(memory_ceiling_bytes=64 * MIB, oom_scope="pod", pids=77)
-    got = words.effective(running(limits), V1, limits)
+    got = limits_in_force.effective(running(limits), V1, limits)
     assert got.differs == (
         "pids: asked 77, in force 4096",
         "oom_scope: asked pod, in force process",
     )
-    grouped = words.effective(running(limits), V2, Limits(memory_ceiling_bytes=64 * MIB))
+    grouped = limits_in_force.effective(running(limits), V2, Limits(memory_ceiling_bytes=64 * MIB))
     assert grouped.oom_scope == "pod"
     assert "oom_scope: asked process, in force pod" in grouped.differs
 
 
 def test_a_ceiling_that_the_pod_does_not_see_is_told() -> None:
     limits = Limits(memory_ceiling_bytes=32 * MIB)
-    got = words.effective(running(limits), V1, limits)
+    got = limits_in_force.effective(running(limits), V1, limits)
     assert any("the pod sees 67108864" in one for one in got.differs)

@@ -1,0 +1,112 @@
+"""How a pod comes to run or does not, by recordings played back: in the cluster's words."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kube_api import FakeApi
+from kube_replay import ReplayKubelet
+
+from infranoise.models.classify import classify
+from infranoise.models.errors import ImagePullFailed, PodError, Refused, StartFailed, Unschedulable
+from infranoise.models.evidence import Evidence
+from infranoise.models.limits import Limits
+from infranoise.workers.pods import kubernetes_cluster
+from infranoise.workers.pods.kubernetes import KubernetesPods
+from infranoise.workers.pods.kubernetes_api import Api
+from infranoise.workers.pods.kubernetes_words import Shape
+from infranoise.workers.pods.pod import PodOrder
+
+QUICK, PATIENCE_S = 0.002, 0.6
+
+
+@pytest.fixture
+def pods(fake: FakeApi, api: Api) -> Iterator[KubernetesPods]:
+    made = KubernetesPods(Shape(namespace="trials"), api=api, schedule_s=PATIENCE_S)
+    yield made
+    made.close()
+
+
+def order(**more: Any) -> PodOrder:
+    values: dict[str, Any] = {
+        "attempt_id": "e.t.1", "experiment": "e", "trial": "t", "environment": Path("/none"),
+        "environment_hash": "sha256:abc", "limits": Limits(), "expires_at": time.time() + 60,
+        "image": "task:1", "build_timeout_s": PATIENCE_S, "start_timeout_s": 0.0,
+    }  # fmt: skip
+    return PodOrder(**(values | more))
+
+
+ENDS: dict[str, tuple[type[PodError], str]] = {
+    "image-missing": (ImagePullFailed, "image_pull"),
+    "image-never": (ImagePullFailed, "image_pull"),
+    "image-invalid-name": (ImagePullFailed, "image_pull"),
+    "config-error": (StartFailed, "start_failed"),
+    "mount-stuck": (StartFailed, "start_failed"),
+    "start-failed": (StartFailed, "start_failed"),
+    "unschedulable-selector": (Unschedulable, "unschedulable"),
+    "outofmemory-admission": (PodError, "unschedulable"),
+}
+
+
+@pytest.mark.parametrize("scenario", ENDS)
+def test_a_pod_that_does_not_come_to_run_says_why(
+    scenario: str, fake: FakeApi, pods: KubernetesPods
+) -> None:
+    error, cause = ENDS[scenario]
+    ReplayKubelet(fake.store, scenario, QUICK)
+    pod = pods.pod(order())
+    with pytest.raises(error):
+        pod.start()
+    kube = pod.ending()
+    assert kube is not None
+    outcome = classify(Evidence(kube=kube))
+    assert (outcome.verdict, outcome.cause) == ("infra_error", cause)
+
+
+def test_a_floor_above_every_node_is_not_even_tried(
+    fake: FakeApi, pods: KubernetesPods, node: dict[str, Any]
+) -> None:
+    fake.store.create("nodes", "", node)
+    pod = pods.pod(order(limits=Limits(memory_floor_bytes=1 << 50)))
+    with pytest.raises(Unschedulable, match="lower the floor"):
+        pod.start()
+    assert fake.store.all_of("pods", "trials") == []
+    kube = pod.ending()
+    assert kube is not None
+    assert classify(Evidence(kube=kube)).detail.startswith("config_error")
+
+
+def test_a_band_that_a_limit_range_changed_is_refused_before_it_counts(
+    fake: FakeApi, pods: KubernetesPods
+) -> None:
+    def cap(pod: dict[str, Any]) -> None:
+        pod["spec"]["containers"][0]["resources"]["limits"] = {"memory": "256Mi"}
+
+    fake.store.admit.append(cap)
+    pod = pods.pod(order())
+    with pytest.raises(Refused, match="256Mi"):
+        pod.start()
+    pod.stop()
+    assert fake.store.all_of("pods", "trials") == []
+
+
+def test_a_create_whose_answer_was_lost_makes_one_pod(fake: FakeApi, pods: KubernetesPods) -> None:
+    ReplayKubelet(fake.store, "start-failed", QUICK)
+    fake.loses_answers = 1
+    with pytest.raises(StartFailed, match="StartError"):
+        pods.pod(order()).start()
+    assert len(fake.store.all_of("pods", "trials")) == 1
+
+
+def test_a_full_quota_is_waited_for_and_then_no_room(
+    fake: FakeApi, pods: KubernetesPods, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes_cluster, "QUOTA_PAUSE_S", 0.05)
+    fake.quota_full = True
+    pod = pods.pod(order())
+    with pytest.raises(Unschedulable, match="quota"):
+        pod.start()
+    assert classify(Evidence(kube=pod.ending())).rule == "kubernetes 10: no room in time"
+    assert sum(method == "POST" for method, _ in fake.requests) > 3
