@@ -75,14 +75,17 @@ class Evidence(Value):
 
     def phase(self, name: PhaseName) -> Phase | None:
         """The phase of that name, or None if it was not reached."""
-        return next((phase for phase in self.phases if phase.name == name), None)
+        for phase in self.phases:  # asked many times of every attempt: a plain loop is cheapest
+            if phase.name == name:
+                return phase
+        return None
 
     @property
     def agent_kills(self) -> int:
         """OOM kills before the verifier, as far as they are known."""
-        return sum(p.oom_kills or 0 for p in self.phases if p.name != "verifier")
+        return sum([p.oom_kills or 0 for p in self.phases if p.name != "verifier"])
 
     @property
     def verifier_kills(self) -> int:
         """OOM kills during the verifier, as far as they are known."""
-        return sum(p.oom_kills or 0 for p in self.phases if p.name == "verifier")
+        return sum([p.oom_kills or 0 for p in self.phases if p.name == "verifier"])
