@@ -41,6 +41,7 @@ class DockerKubelet:
         self._allocatable = node["status"]["allocatable"]
         self._docker = engine.APIClient(version="auto", timeout=120)
         self._containers: dict[str, str] = {}
+        self._ending: set[str] = set()
         self._folder = tempfile.TemporaryDirectory(prefix="kubelet-")
         self._threads: list[threading.Thread] = []
         self.forgets_oom = False
@@ -67,9 +68,11 @@ class DockerKubelet:
         if change.resource == "pods" and change.type == "ADDED":
             self._go(self._live, change.object)
         leaves = "deletionTimestamp" in change.object["metadata"]
-        if change.resource == "pods" and change.type == "MODIFIED" and leaves:
-            first = change.object["metadata"]["uid"]
-            self._go(self._end, change.object, first)
+        uid = change.object["metadata"]["uid"]
+        ends = change.resource == "pods" and change.type == "MODIFIED" and leaves
+        if ends and uid not in self._ending:  # told under the store's lock, one after the other
+            self._ending.add(uid)
+            self._go(self._end, change.object, uid)
 
     def _go(self, work: Callable[..., None], *words: Any) -> None:
         thread = threading.Thread(target=work, args=words, daemon=True, name="kubelet")
