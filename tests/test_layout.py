@@ -22,7 +22,6 @@ MAY_IMPORT = {  # a room may import the rooms named here, and itself
 ONLY_HERE = {  # a third-party package, and the only places that may import it
     "sqlmodel": ("models/ledger",),
     "alembic": ("models/ledger/migrat",),
-    "alembic": ("models/ledger/migrat",),
     "sqlalchemy": ("models/ledger", "scheduler", "analysis/read", "cli"),
     "docker": ("workers/pods/docker", "workers/doctor", "workers/survey"),
     "kubernetes": ("workers/pods/kubernetes",),
