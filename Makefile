@@ -4,10 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 HOME_READY := $(VENV)/.home-ready
 DEV_READY := $(VENV)/.dev-ready
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+PEERS ?= .venv-peers
+INSTALL_HERE := bin/python -m pip install --quiet --disable-pip-version-check --no-compile
+INSTALL := $(VENV)/$(INSTALL_HERE)
 RUN_TESTS := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-.PHONY: setup demo test check fix types bench validity chaos lock
+.PHONY: setup peers demo test check fix types bench validity chaos lock
 
 setup: $(DEV_READY)
 
@@ -21,6 +23,15 @@ $(HOME_READY): pyproject.toml requirements/build.txt requirements/home.txt
 
 $(DEV_READY): $(HOME_READY) requirements/dev.txt
 	$(INSTALL) --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+# Harbor and Inspect in a Python of their own, for the round-trip tests of the importers.
+peers: $(PEERS)/.ready
+
+$(PEERS)/.ready: pyproject.toml requirements/build.txt requirements/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/$(INSTALL_HERE) --require-hashes --requirement requirements/build.txt --requirement requirements/peers.txt
+	$(PEERS)/$(INSTALL_HERE) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 demo: $(HOME_READY)
@@ -57,3 +68,4 @@ lock: setup
 	$(COMPILE) --extra home --extra kubernetes --group dev --output-file requirements/dev.txt
 	$(COMPILE) --extra home --output-file requirements/home.txt
 	$(COMPILE) --output-file requirements/node.txt
+	printf 'harbor\ninspect-ai\n' | $(COMPILE) - --output-file requirements/peers.txt
