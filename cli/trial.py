@@ -92,6 +92,8 @@ def attempt_json(line: AttemptLine) -> dict[str, object]:
 
 def _attempt(line: AttemptLine, tail: int, flower: str | None) -> Iterator[RenderableType]:
     counts = ", its outcome counts" if line.accepted else ""
+    if line.replay_in is not None:
+        counts = f", a kill replay at {line.replay_in}"
     verdict = " / ".join(word for word in (line.verdict, line.cause) if word) or "under way"
     yield Text(
         f"\nattempt {line.number} on {line.node}: {verdict}{counts}",
