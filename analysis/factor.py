@@ -34,19 +34,23 @@ class Factor:
     def parse(cls, text: str) -> "Factor":
         """The factor of `NAME[:assigned=trial|wave:COLUMN|observed]`; observed if it does not say.
 
+        `assigned=` may be left out.
+
         Raises:
             DesignError: another form.
 
         >>> Factor.parse("concurrency:assigned=wave:batch").wave
         'batch'
+        >>> Factor.parse("hour:observed") == Factor.parse("hour")
+        True
         """
         name, _, how = text.partition(":")
-        match how.split("=", 1) if how else ["assigned", "observed"]:
-            case ["assigned", "trial"]:
+        match how.removeprefix("assigned="):
+            case "trial":
                 return cls(name, "trial")
-            case ["assigned", "observed"]:
+            case "observed" | "" if how != "assigned=":
                 return cls(name, "observed")
-            case ["assigned", wave] if wave.startswith("wave:") and wave != "wave:":
+            case wave if wave.startswith("wave:") and wave != "wave:":
                 return cls(name, "wave", wave.removeprefix("wave:"))
         raise DesignError(
             f"factor {text!r}: write NAME, or NAME:assigned=trial, =wave:COLUMN or =observed"

@@ -253,6 +253,8 @@ def test_an_assignment_that_is_none_is_refused(text: str) -> None:
 def test_a_factor_is_observed_unless_it_says_otherwise() -> None:
     assert Factor.parse("load") == Factor("load", "observed")
     assert Factor.parse("load:assigned=wave:batch") == Factor("load", "wave", "batch")
+    assert Factor.parse("load:wave:batch") == Factor("load", "wave", "batch")
+    assert Factor.parse("load:observed") == Factor.parse("load:assigned=observed") == Factor("load")
     with pytest.raises(DesignError, match="names the wave's column"):
         Factor("load", "trial", "batch")
 
