@@ -79,7 +79,7 @@ class RunProgress:
 
     def _summary(self) -> str:
         causes = ", ".join(f"{n} {cause}" for cause, n in self._causes.most_common())
-        replays = f" · {self._replays} kills replayed" if self._replays else ""
+        replays = f" · kills replayed: {self._replays}" if self._replays else ""
         return (
             f"{self._done}/{self._total} trials · {self._rate():.1f}/s · {self._left()} · "
             f"infra errors: {causes or 'none'}{replays}"
