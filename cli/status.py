@@ -71,5 +71,6 @@ def node_json(node: NodeState) -> dict[str, object]:
         "free": asdict(node.free),
         "runtimes": sorted(node.runtimes or ()),
         "host": node.hello.get("host"),
+        "pid": node.hello.get("pid"),
         "version": node.hello.get("version"),
     }

@@ -116,7 +116,10 @@ def _runtime(asked: str, known: Sequence[Offer]) -> str:
 
 
 def _largest(known: Sequence[Offer]) -> Machine:
-    return Machine(cpus=max(o.total.cpu_m for o in known) // 1000) if known else UNKNOWN
+    if not known:
+        return UNKNOWN
+    most = max(known, key=lambda offer: offer.total.cpu_m)
+    return Machine(cpus=most.total.cpu_m // 1000, name=f"the largest node, {most.node},")
 
 
 def _held_against(

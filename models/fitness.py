@@ -17,6 +17,7 @@ class Machine(Value):
 
     cpus: int
     memory_bytes: int | None = None
+    name: str = "this machine"
 
 
 class Misfit(Value):
@@ -74,7 +75,7 @@ def _of(
     if task.spec.cpus is not None and task.spec.cpus > machine.cpus:
         yield (
             "notice",
-            f"declares {task.spec.cpus:g} cpus, this machine has {machine.cpus}: slower than its "
+            f"declares {task.spec.cpus:g} cpus, {machine.name} has {machine.cpus}: slower than its "
             "author meant, whatever the band",
         )
     for warning in task.warnings:

@@ -11,8 +11,8 @@ from ..models.errors import BrokerError
 from ..models.lease import keys, scripts
 from ..models.lease.capacity import Capacity
 
-FRESH_MS = 7_000  # a node that was not heard of for so long gets nothing more
-GRANT_MS = 30_000  # time for a message to reach its node and be started
+FRESH_MS = 5_000  # a node that was not heard of for so long gets nothing more; less than a lease
+GRANT_MS = 10_000  # time for a message to reach its node, where a slot is free, and be started
 REAP_AT_ONCE = 500
 REAP_GAP_MS = 3_000  # after so long without a look at the leases, nodes get time to renew them
 REAP_HOLD_MS = 5_000  # two heartbeats, and some
@@ -89,7 +89,7 @@ class Leases:
         register = self._redis.register_script
         self._grant, self._reap = register(scripts.GRANT), register(scripts.REAP)
         self._revoke, self._lead = register(scripts.REVOKE), register(scripts.LEAD)
-        self._step_down = register(scripts.STEP_DOWN)
+        self._step_down, self._despair = register(scripts.STEP_DOWN), register(scripts.DESPAIR)
 
     def lead(self, token: str, for_ms: int, at_least: int = 1) -> int:
         """Take or renew the lead; the fence of this lead, 0 where another leads.
@@ -143,6 +143,11 @@ class Leases:
         """End the leases whose time is over."""
         said = self._run(self._reap, REAP_AT_ONCE, REAP_GAP_MS, REAP_HOLD_MS)
         return [RunOut(said[i], said[i + 1], said[i + 2] == "1") for i in range(0, len(said), 3)]
+
+    def despair_of(self, nodes: Sequence[str]) -> None:
+        """End the leases that nodes which are not heard of have not started."""
+        if nodes:
+            self._run(self._despair, *nodes)
 
     def held(self, attempts: Sequence[str]) -> set[str]:
         """Those of the attempts that have a lease."""

@@ -238,6 +238,7 @@ class Service:
     def _look_at_nodes(self) -> list[NodeState]:
         nodes = self.leases.nodes()
         self.nodes = {node.id: node.condition for node in nodes}
+        self.leases.despair_of([node.id for node in nodes if not node.fresh])
         for node in nodes:
             text = node.hello.get("profile")
             if isinstance(text, str) and self._profiles.get(node.id) != text:

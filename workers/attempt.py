@@ -65,8 +65,8 @@ def _told(message: AttemptMessage, node: Node, live: Callable[[Story], None]) ->
         except Exception as error:  # the boundary: a bug of ours is evidence, never a lost trial
             story.harness_fault = _words(error)
         withdrawn = node.slots.withdrawn(message.attempt_id)
-        if withdrawn and not story.ended:
-            story.fault = withdrawn
+        if withdrawn and not story.ended:  # whatever else broke, broke because of it
+            story.fault, story.harness_fault = withdrawn, ""
     around = Surroundings(
         node.id,
         node.profile_hash,
@@ -96,14 +96,18 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
     with story.clock("prepare_s"):
         story.image_id = pods.prepare(order)
     pod = pods.pod(order)
+
+    def withdrawn() -> bool:
+        return node.slots.withdrawn(message.attempt_id) is not None
+
     node.slots.hold(message.attempt_id, pod)
-    if node.slots.withdrawn(message.attempt_id):
+    if withdrawn():
         return
     try:
         with story.clock("start_s"):
             story.effective = pod.start()
-        _phases(message, pod, agent, assignment, story)
-        story.ended = node.slots.withdrawn(message.attempt_id) is None
+        _phases(message, pod, agent, assignment, story, withdrawn)
+        story.ended = not withdrawn()
     finally:
         with story.clock("stop_s"):
             _remove(pod, story)
@@ -112,19 +116,24 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
 
 
 def _phases(
-    message: AttemptMessage, pod: Pod, agent: Agent, assignment: Assignment, story: Story
+    message: AttemptMessage,
+    pod: Pod,
+    agent: Agent,
+    assignment: Assignment,
+    story: Story,
+    withdrawn: Callable[[], bool],
 ) -> None:
     with story.phase(pod, "setup", keep=True):
         folders = [inside(pod, f"/logs/{name}") for name in ("agent", "verifier", "artifacts")]
         pod.exec(["mkdir", "-p", *folders], timeout_s=FOLDERS_TIMEOUT_S)
         story.agent_fault = _set_up(agent, pod, assignment)
-    if story.broken_off:
+    if story.broken_off or withdrawn():
         return
     with story.phase(pod, "agent", keep=message.keep_services) as ended:
         tried = _try(agent, pod, assignment, message, story)
         story.answered, story.agent_fault = tried.answered, tried.fault
         ended.result = tried.result
-    if story.broken_off or _too_late(message, story):
+    if story.broken_off or withdrawn() or _too_late(message, story):
         return
     with story.phase(pod, "verifier") as ended:
         limit_s = _within(message, message.verifier_timeout_s)

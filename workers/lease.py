@@ -62,6 +62,14 @@ class Membership:
         self._state = "leaving"
         self._run(scripts.LEAVE, self.node, self.incarnation)
 
+    def granted(self) -> int:
+        """How many leases this node holds, those among them that it has not started.
+
+        Raises:
+            redis.RedisError: the server does not answer.
+        """
+        return int(self.client.scard(keys.held_key(self.node)))
+
     def left(self) -> None:
         """Stop beating; what is still held runs out."""
         self._left.set()
@@ -142,5 +150,9 @@ def somebody_else(broker: str, node: str) -> bool:
         seconds, micros = client.time()
         if before is None or seconds * 1000 + micros / 1000 - float(before) > 2 * TTL_MS:
             return False
-        time.sleep(2 * BEAT_S)
-        return bool(client.zscore(keys.BEATS, node) != before)
+        deadline = time.monotonic() + 2 * BEAT_S
+        while time.monotonic() < deadline:
+            if client.zscore(keys.BEATS, node) != before:
+                return True
+            time.sleep(BEAT_S / 10)
+    return False

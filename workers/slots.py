@@ -28,7 +28,7 @@ class Slots:
         self._running: dict[str, Neighbours] = {}
         self._pods: dict[str, Pod] = {}
         self._withdrawn: dict[str, Fault] = {}
-        self._stopping: set[str] = set()
+        self._killing: set[str] = set()
 
     @contextmanager
     def taken(self, attempt: str) -> Iterator[Neighbours]:
@@ -45,7 +45,7 @@ class Slots:
                 del self._running[attempt]
                 self._pods.pop(attempt, None)
                 self._withdrawn.pop(attempt, None)
-                self._stopping.discard(attempt)
+                self._killing.discard(attempt)
                 mine.end = len(self._running)
                 self._fewer.notify_all()
 
@@ -57,22 +57,23 @@ class Slots:
     def withdraw(self, attempt: str, why: Fault) -> Pod | None:
         """Withdraw an attempt under way: unless all of it is over, `why` is what ended it.
 
-        Returns: its pod, for the caller to stop; None where it has none yet, where another caller
-            stops it already, or where the attempt is not under way.
+        Returns: its pod, for the caller to kill what runs in it, and then to say `killed`; None
+            where there is none yet, where another caller does so already, or where the attempt is
+            not under way.
         """
         with self._lock:
             if attempt not in self._running:
                 return None
             self._withdrawn.setdefault(attempt, why)
-            if attempt in self._stopping or attempt not in self._pods:
+            if attempt in self._killing or attempt not in self._pods:
                 return None
-            self._stopping.add(attempt)
+            self._killing.add(attempt)
             return self._pods[attempt]
 
-    def still_runs(self, attempt: str) -> None:
-        """Say that a withdrawn attempt's pod could not be stopped: the next caller gets it."""
+    def killed(self, attempt: str) -> None:
+        """Say that what ran in a withdrawn attempt's pod was killed, or could not be."""
         with self._lock:
-            self._stopping.discard(attempt)
+            self._killing.discard(attempt)
 
     def withdrawn(self, attempt: str) -> Fault | None:
         """Why an attempt under way was withdrawn, if it was."""

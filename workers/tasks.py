@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
@@ -11,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import redis
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_ready
 
 from .. import __version__
 from ..models.errors import PodError, WireError
@@ -76,6 +77,7 @@ def membership() -> Membership:
         "profile": node_profile().model_dump_json(),
         "version": __version__,
         "host": socket.gethostname(),
+        "pid": os.getpid(),
     }
     if not settings.tethered:  # the run that holds the tether has chosen its runtime itself
         hello["runtimes"] = offers(runtimes(), settings.runtimes)
@@ -89,20 +91,12 @@ def stop_lost(attempt: str) -> None:
 
 @worker_ready.connect
 def _join(**_: Any) -> None:
+    if not settings.tethered:  # before the fleet knows of us; Celery's own handlers are set by now
+        leaving = Leaving(membership(), this_node().slots, settings.grace_s)
+        leaving.heed((signal.SIGTERM, signal.SIGINT))
     membership().join()
     if settings.tethered:
         threading.Thread(target=leave_with_parent, daemon=True, name="tether").start()
-
-
-@worker_shutting_down.connect
-def _leave(**_: Any) -> None:
-    # This is a signal handler, and whoever it interrupts may hold our locks.
-    threading.Thread(target=leave_in_peace, daemon=True, name="leaving").start()
-
-
-def leave_in_peace() -> None:
-    """Take nothing more, let what runs end within the grace, stop the rest."""
-    Leaving(membership(), this_node().slots, settings.grace_s).leave()
 
 
 def leave_with_parent() -> None:

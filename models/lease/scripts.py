@@ -169,6 +169,21 @@ return out
 """
 )
 
+# ARGV: nodes that are not heard of. Ends their leases that have not started: nobody will begin them.
+DESPAIR = (
+    NOW
+    + """
+for _, node in ipairs(ARGV) do
+  for _, attempt in ipairs(redis.call('SMEMBERS', P .. 'held:' .. node)) do
+    if redis.call('HGET', P .. 'lease:' .. attempt, 'started') == '0' then
+      redis.call('ZADD', P .. 'expiry', 0, attempt)
+    end
+  end
+end
+return 1
+"""
+)
+
 # ARGV: attempts. Gives back leases that were granted and never sent. Returns how many there were.
 REVOKE = (
     NOW

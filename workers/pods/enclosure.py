@@ -144,6 +144,7 @@ class Launcher:
             StartFailed: the kernel would not, with its reason, or not in time.
         """
         ours, theirs = socket.socketpair()
+        theirs.setblocking(True)  # a default timeout in this process would end PID 1 at its read
         told, telling = os.pipe()
         try:
             self._send(json.dumps(request).encode(), (theirs.fileno(), telling))
