@@ -5,10 +5,12 @@ first that fits decides. An exit code of 137 alone is no OOM kill, a `reward` al
 a missing verdict is never the model's failure.
 """
 
+from functools import lru_cache
+
 from .evidence import Evidence
 from .execution import KILLED
 from .kube_rows import ROWS
-from .outcome import INFRA_CAUSES, Cause, OomPlace, Outcome
+from .outcome import INFRA_CAUSES, Cause, OomPlace, Outcome, Verdict
 from .rule import PASS_REWARD as PASS_REWARD
 from .rule import Rule, solved, verifier_has_spoken
 
@@ -22,13 +24,28 @@ def classify(evidence: Evidence) -> Outcome:
     'node_lost'
     """
     rule = next(rule for rule in _rules_for(evidence) if rule.fits(evidence))
+    return _outcome(
+        rule.verdict,
+        rule.cause(evidence) if callable(rule.cause) else rule.cause,
+        rule.oom(evidence) if callable(rule.oom) else rule.oom,
+        evidence.reward or 0.0,
+        rule.name,
+        rule.detail(evidence),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _outcome(
+    verdict: Verdict, cause: Cause, oom: OomPlace | None, reward: float, rule: str, detail: str
+) -> Outcome:
+    """Equal outcomes are one value: most attempts end like another, and checking each costs."""
     return Outcome(
-        verdict=rule.verdict,
-        cause=rule.cause(evidence) if callable(rule.cause) else rule.cause,
-        oom=rule.oom(evidence) if callable(rule.oom) else rule.oom,
-        reward=evidence.reward or 0.0,
-        rule=rule.name,
-        detail=rule.detail(evidence),
+        verdict=verdict,
+        cause=cause,
+        oom=oom,
+        reward=reward,
+        rule=rule,
+        detail=detail,
         version=VERSION,
     )
 

@@ -93,8 +93,9 @@ def ingest(
         _end_attempts(connection, taken, outcomes)
         accepted = _accepted(connection, taken, outcomes, stands, max_attempts)
         _end_trials(connection, accepted, outcomes, stands)
+        counts = set(accepted)
         return tuple(
-            Ingested(a, stands[a].trial, outcomes[a], a in accepted)
+            Ingested(a, stands[a].trial, outcomes[a], a in counts)
             for a in (ending.attempt for ending in taken)
         )
 
@@ -136,7 +137,7 @@ def _accepted(
     outcomes: Mapping[str, Outcome],
     stands: Mapping[str, _Standing],
     max_attempts: int,
-) -> set[str]:
+) -> tuple[str, ...]:
     """The attempts whose outcomes are their trials', at most one each; `taken` have ended."""
     verdicts = {ending.attempt: outcomes[ending.attempt].verdict for ending in taken}
     broken = {stands[a].trial for a, verdict in verdicts.items() if verdict == "infra_error"}
@@ -150,7 +151,7 @@ def _accepted(
         )
         if final and stands[attempt].accepted is None:
             chosen.setdefault(trial, attempt)
-    return set(chosen.values())
+    return tuple(chosen.values())
 
 
 def _end_attempts(
@@ -165,7 +166,7 @@ def _end_attempts(
 
 def _end_trials(
     connection: Connection,
-    accepted: Set[str],
+    accepted: Sequence[str],
     outcomes: Mapping[str, Outcome],
     stands: Mapping[str, _Standing],
 ) -> None:
@@ -188,4 +189,6 @@ def count(connection: Connection, outcomes: Sequence[tuple[int, Outcome]]) -> No
         )
     held = select(CELL.c.id).where(among(connection, CELL.c.id, sums)).order_by(CELL.c.id)
     connection.execute(held.with_for_update())  # in one order, so that no two wait for each other
-    update_rows(connection, CELL, COUNTS, ((*row, cell) for cell, row in sums.items()), add=True)
+    update_rows(
+        connection, CELL, COUNTS, ((*row, cell) for cell, row in sorted(sums.items())), add=True
+    )
