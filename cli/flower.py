@@ -9,7 +9,7 @@ from ..scheduler.broker import check
 
 CONFIG = Path(__file__).with_name("flower_config.py")
 MOST_TASKS = 20_000  # at 6 KB each
-COLUMNS = "kwargs,args,state,result,worker,received,runtime,uuid"
+COLUMNS = "uuid,kwargs,args,state,result,worker,received,runtime"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 

@@ -58,10 +58,10 @@ def work(asked: Asked, *, log_level: str) -> int:
     strange = [name for name in asked.runtimes if name not in NAMES]
     if strange:
         raise DesignError(f"--runtime {strange[0]}: choose one of {', '.join(NAMES)}")
-    os.environ.update(asked.variables())
-    settings = worker_settings(os.environ)
+    settings = worker_settings(os.environ | asked.variables())
     check(settings.broker)
     _check_alone(settings)
+    os.environ.update(asked.variables())  # the worker reads its settings there when it is imported
     return _celery(settings, level)
 
 

@@ -27,7 +27,7 @@ from .service import Service
 LEAD_MS = 6_000  # a leader that is not heard of for so long has lost its lead
 ASK_AGAIN_S = 1.0
 TICK_S = 0.25
-SHORTEST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
+SHORTEST_WAIT_S, LONGEST_WAIT_S = 0.5, 5.0
 
 
 class Say(Protocol):

@@ -100,11 +100,14 @@ class Membership:
         """
         with self._lock:
             fence = self._held.get(attempt, 0)
+        waits = False
         while True:
             try:
                 ours = bool(self._run(scripts.FINISH, attempt, fence, record))
             except redis.RedisError as error:
-                log.warning("the record of %s waits: %s", attempt, error)
+                if not waits:
+                    log.warning("the record of %s waits: %s", attempt, error)
+                    waits = True
                 if self._left.wait(ASK_AGAIN_S):
                     raise
                 continue
