@@ -6,19 +6,21 @@ source's complaint then stays in the evidence, but blames nobody.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ..models.classify import PASS_REWARD
 from ..models.errors import SourceFault
 from ..models.evidence import Evidence, Fault, Phase, PhaseName
 from ..models.outcome import INFRA_CAUSES
+from .bounded import Where
 from .labels import short
 from .modes import Word
 
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+
+class Ending(NamedTuple):
     """What a source tells of an ending.
 
     Args:
@@ -34,49 +36,59 @@ class Ending:
     mode: str = ""
     message: str = ""
     reward: float | None = None
-    rewards: Mapping[str, float] = field(default_factory=dict)
-    walls: Mapping[PhaseName, float | None] = field(default_factory=dict)
+    rewards: Mapping[str, float] = NOTHING
+    walls: Mapping[PhaseName, float | None] = NOTHING
     enforcement: str = ""
 
 
 def evidence_of(ending: Ending) -> Evidence:
     """The evidence of an ending; kills, exit codes and processes left behind are unknown in it."""
-    word, solved = ending.word, ending.reward is not None and ending.reward >= PASS_REWARD
-    said = short(": ".join(filter(None, (ending.mode, ending.message))))
-    blamed = word in INFRA_CAUSES and not solved
-    facts: dict[str, object] = {}
-    if word == "cancelled":
-        facts["cancelled"] = said or "cancelled"
-    elif blamed and word == "node_lost":
-        facts["node_seen"] = "no"
-    elif blamed and word == "harness":
-        facts["harness_fault"] = said or "the harness broke"
-    elif blamed and (word != "verifier_error" or ending.reward is not None):
-        facts["fault"] = Fault(cause=word, message=said, facts={"mode": short(ending.mode)})
-    elif word == "no_answer":
-        facts["answered"] = "no"
-    if word == "agent_error" or (said and solved):
-        facts["agent_fault"] = said or "the agent broke"
-    if ending.reward is None:
-        facts["reward_fault"] = said or "the source holds no reward"
-    else:
-        facts["reward"] = ending.reward
+    facts: dict[str, Any] = {"node_seen": "unknown", "phases": _phases(ending)}
     if ending.rewards:
         facts["rewards"] = dict(ending.rewards)
     if ending.enforcement:
         facts["enforcement"] = ending.enforcement
-    phases = tuple(_phase(name, wall, ending) for name, wall in ending.walls.items())
-    return Evidence(**{"node_seen": "unknown", "phases": phases} | facts)  # type: ignore[arg-type]
+    if ending.reward is not None:
+        facts["reward"] = ending.reward
+        if ending.word == "graded" and not ending.message:
+            return Evidence(**facts)  # nothing unusual, as nearly always
+    said = short(": ".join(filter(None, (ending.mode, ending.message))))
+    if ending.reward is None:
+        facts["reward_fault"] = said or "the source holds no reward"
+    return Evidence(**facts | _blame(ending, said))
 
 
-def _phase(name: PhaseName, wall_s: float | None, ending: Ending) -> Phase:
-    late = {"agent": "agent_timeout"}.get(name) == ending.word
-    cut_off = late or (name == "verifier" and "timeout" in ending.mode.lower()
-                       and ending.word == "verifier_error")  # fmt: skip
-    return Phase(name=name, wall_s=wall_s, timed_out=cut_off, left_behind=None)
+def _blame(ending: Ending, said: str) -> dict[str, Any]:
+    """What the source's complaint adds to the evidence."""
+    word, solved = ending.word, ending.reward is not None and ending.reward >= PASS_REWARD
+    if word == "cancelled":
+        return {"cancelled": said or "cancelled"}
+    if word == "no_answer":
+        return {"answered": "no"}
+    if word == "agent_error" or solved:
+        return {"agent_fault": said or "the agent broke"} if said or not solved else {}
+    if word not in INFRA_CAUSES or (word == "verifier_error" and ending.reward is None):
+        return {}
+    if word == "node_lost":
+        return {"node_seen": "no"}
+    if word == "harness":
+        return {"harness_fault": said or "the harness broke"}
+    return {"fault": Fault(cause=word, message=said, facts={"mode": short(ending.mode)})}
 
 
-def checked_reward(path: Path, place: str, value: object, most: float = 1.0) -> float:
+def _phases(ending: Ending) -> tuple[Phase, ...]:
+    late = {"agent": ending.word == "agent_timeout", "verifier": _verifier_was_late(ending)}
+    return tuple(
+        Phase(name=name, wall_s=wall_s, timed_out=late.get(name, False), left_behind=None)
+        for name, wall_s in ending.walls.items()
+    )
+
+
+def _verifier_was_late(ending: Ending) -> bool:
+    return ending.word == "verifier_error" and "timeout" in ending.mode.lower()
+
+
+def checked_reward(path: Where, place: str, value: object, most: float = 1.0) -> float:
     """A reward as a fraction of the most that can be had.
 
     Raises:

@@ -1,14 +1,13 @@
 """Fields of JSON that others wrote: there and of the right kind, or a fault that says where."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..models.errors import SourceFault
-from .bounded import kind
+from .bounded import Where, kind
 
 
-def part(path: Path, place: str, value: object) -> Mapping[str, Any]:
+def part(path: Where, place: str, value: object) -> Mapping[str, Any]:
     """An object; an empty one where there is none.
 
     Raises:
@@ -21,7 +20,7 @@ def part(path: Path, place: str, value: object) -> Mapping[str, Any]:
     return value
 
 
-def items(path: Path, place: str, value: object) -> list[Any]:
+def items(path: Where, place: str, value: object) -> list[Any]:
     """A list; an empty one where there is none.
 
     Raises:

@@ -13,7 +13,6 @@ from ..models.conditions import Clocks, Usage
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
 from ..models.stamp import Stamp
-from ..models.task import Task
 from .bounded import Object
 from .ending import Ending, checked_reward, evidence_of, one_reward
 from .fields import count, items, number, part, word
@@ -23,7 +22,7 @@ from .labels import label
 from .moments import between, moment
 from .overlap import Neighbours, Span
 from .reading import Choices
-from .untold import NO_CLOCKS
+from .untold import NO_CLOCKS, named_task
 
 EARLY = "AgentTimeoutError:early"
 """The mode of an agent timeout that was stored before the agent's time was up."""
@@ -89,13 +88,7 @@ def harbor_trial(told: Told, job: Job, around: Neighbours, choices: Choices) -> 
     erased = [_erased(one, told, job, origin, choices) for one in job.retried.get(told.name, ())]
     return ForeignTrial(
         identity=f"harbor/{origin.id}",
-        task=Task(
-            name=task,
-            title=task,
-            directory=Path(),
-            content_hash=origin.task_hash,
-            environment_hash="",
-        ),
+        task=named_task(task, origin.task_hash),
         entry=entry_of(path, raw, told.config, choices.entry),
         band=choices.band or band_of(path, told.config),
         levels=(("concurrency", str(job.n_concurrent)),) if job.n_concurrent is not None else (),

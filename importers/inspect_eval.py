@@ -16,6 +16,7 @@ from .bounded import Object
 from .fields import count, items, number, part, word
 from .labels import SECRET, band_label, label, short
 from .reading import Choices
+from .untold import named_task
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,7 @@ def eval_of(path: Path, head: Object, choices: Choices) -> Eval:
 
 def task_of(head: Eval, sample: str) -> Task:
     """A sample as a task of ours: an Inspect task is a whole benchmark."""
-    name = f"{head.task}/{sample}"
-    return Task(name=name, title=name, directory=Path(), content_hash="", environment_hash="")
+    return named_task(f"{head.task}/{sample}")
 
 
 def _sandbox(raw: object) -> str:

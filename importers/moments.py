@@ -1,10 +1,10 @@
 """Times that others wrote, as Unix seconds."""
 
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
 
 from ..models.errors import SourceFault
+from .bounded import Where
 
 
 class Hour(NamedTuple):
@@ -14,21 +14,30 @@ class Hour(NamedTuple):
     weekday: int | None
 
 
-def moment(path: Path, place: str, value: object) -> float | None:
+def moment(path: Where, place: str, value: object) -> float | None:
     """An ISO 8601 time as Unix seconds; None where there is none, or its zone is not told.
 
     Raises:
         SourceFault: something else stands there.
 
-    >>> moment(Path("r.json"), "started_at", "2026-11-20T12:55:01.500Z")
+    >>> moment("r.json", "started_at", "2026-11-20T12:55:01.500Z")
     1795179301.5
+    """
+    try:
+        return seconds(value)
+    except (TypeError, ValueError) as error:
+        raise SourceFault(path, place, f"{value!r:.60} is no ISO 8601 time") from error
+
+
+def seconds(value: object) -> float | None:
+    """The same, without a place to name.
+
+    Raises:
+        TypeError, ValueError: something else stands there.
     """
     if value is None or value == "":
         return None
-    try:
-        when = datetime.fromisoformat(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise SourceFault(path, place, f"{value!r:.60} is no ISO 8601 time") from error
+    when = datetime.fromisoformat(value)  # type: ignore[arg-type]
     return None if when.tzinfo is None else when.timestamp()
 
 

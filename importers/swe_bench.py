@@ -17,13 +17,12 @@ from ..models.errors import SourceFault
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
 from ..models.source import Total
-from ..models.task import Task
 from .bounded import Object, folders, read_object
 from .ending import Ending, evidence_of
 from .fields import count, items
 from .labels import label, short
 from .reading import Account, Choices, Importer, Unit
-from .untold import NO_CLOCKS, NO_CONDITIONS
+from .untold import NO_CLOCKS, NO_CONDITIONS, named_task
 
 LISTS = {  # a list of the report, and the mode of the instances in it
     "resolved_ids": "resolved",
@@ -109,12 +108,9 @@ def trial_of(report: Report, instance: str, choices: Choices) -> ForeignTrial:
         clocks=NO_CLOCKS,
         origin=Origin(kind="swe-bench", id=id_, run=report.run, mode=mode, judged=judged),
     )
-    task = Task(
-        name=instance, title=instance, directory=Path(), content_hash="", environment_hash=""
-    )
     return ForeignTrial(
         identity=f"swe-bench/{id_}",
-        task=task,
+        task=named_task(instance),
         entry=report.entry,
         band=choices.band or NO_BAND,
         levels=(),

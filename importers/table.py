@@ -12,7 +12,6 @@ from ..models.entry import Entry
 from ..models.errors import DesignError, SourceFault
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
-from ..models.task import Task
 from .ending import Ending, evidence_of
 from .labels import band_label, label, short
 from .moments import between, hour_of
@@ -20,7 +19,7 @@ from .reading import Account, Choices, Importer, Unit
 from .table_cells import Cells
 from .table_columns import TableColumns
 from .table_lines import Row, csv_rows, json_rows
-from .untold import NO_CLOCKS, NO_CONDITIONS
+from .untold import NO_CLOCKS, NO_CONDITIONS, named_task
 
 LINES = (".jsonl", ".ndjson")
 SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", *LINES)
@@ -117,7 +116,7 @@ def trial_of(cells: Cells, own_id: str, choices: Choices) -> ForeignTrial:
     id_ = cells.text("id") or own_id
     return ForeignTrial(
         identity=f"table/{id_}",
-        task=Task(name=task, title=task, directory=Path(), content_hash="", environment_hash=""),
+        task=named_task(task),
         entry=_entry(cells, choices),
         band=choices.band or _band(cells),
         levels=_levels(cells),

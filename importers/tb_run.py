@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..models.conditions import UNRECORDED
 from ..models.entry import Entry
+from ..models.waves import Levels
 from .bounded import Object
 from .fields import count, items, word
 from .labels import short
@@ -22,8 +23,12 @@ class Run:
     entry: Entry
     harness: str
     n_concurrent: int | None
-    timeout_s: float | None
     planned: int | None
+
+    @property
+    def levels(self) -> Levels:
+        """The assigned factors that are told."""
+        return () if self.n_concurrent is None else (("concurrency", str(self.n_concurrent)),)
 
 
 def run_of(folder: Path, metadata: Object, chosen: str | None) -> Run:
@@ -37,7 +42,6 @@ def run_of(folder: Path, metadata: Object, chosen: str | None) -> Run:
         entry=_entry(where, metadata, chosen),
         harness=f"Terminal-Bench at {commit[:12]}" if known else "Terminal-Bench, version unknown",
         n_concurrent=count(metadata.get("n_concurrent_trials")),
-        timeout_s=None,
         planned=_planned(folder, metadata),
     )
 

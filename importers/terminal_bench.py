@@ -8,38 +8,37 @@ Entries of several attempts per task have the run's files in the entry's own fol
 trial, also those in a run that was left inside another, are met once: a trial is known by its id.
 """
 
+import hashlib
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
+from ..models.conditions import Clocks
 from ..models.errors import SourceFault
 from ..models.foreign import ForeignTrial
-from .bounded import Object, folders, read_object
+from .bounded import Object, folders, parse_object, read_bytes, read_object
 from .fields import items, part
 from .overlap import Span, neighbours
 from .reading import Account, Choices, Importer, Unit
 from .tb_run import Run, run_of
 from .tb_said import Tally, lacking, totals
-from .tb_trial import identity_of, span_of, trial_of
+from .tb_trial import Told, clocks_of, identity_of, trial_of
 
 RESULTS, METADATA = "results.json", "run_metadata.json"
 DEEPEST = 8  # folders between the path that is given and a trial
 
 
-class _Told(NamedTuple):
-    """A trial as some file tells it, and where in the file."""
-
-    path: Path
-    place: str
-    raw: Object
-
-
-class _Folder(NamedTuple):
-    """A run's folder, its own results, and the files of single trials below it."""
+@dataclass(slots=True)
+class _Folder:
+    """A run's folder, its own results, the trials that it tells, by id, those that only a file of
+    their own does, and the names of its tasks."""
 
     path: Path
     raw: Object
-    singles: list[Path]
+    told: dict[str, Told] = field(default_factory=dict)
+    alone: list[Told] = field(default_factory=list)
+    tasks: set[object] = field(default_factory=set)
 
 
 def read_terminal_bench(
@@ -54,7 +53,7 @@ def read_terminal_bench(
         for folder in _runs(path, account):
             run = run_of(folder.path, _metadata(folder.path, account), choices.entry)
             account.harnesses[run.harness] += 1
-            told = list(_told(folder, account))
+            told = [*folder.told.values(), *folder.alone]
             trials = list(_mapped(told, run, choices, account))
             account.totals += totals(run, folder.raw, Tally.of(trials))
             seen += Tally.of(trial for trial in trials if trial.identity not in met)
@@ -63,48 +62,26 @@ def read_terminal_bench(
     lacking(account, seen)
 
 
-def _told(folder: _Folder, account: Account) -> Iterator[_Told]:
-    """The trials that a run's own file holds, then those that only a file of their own does."""
-    path = folder.path / RESULTS
-    held: dict[str, Object] = {}
-    for place, raw in enumerate(items(path, "results", folder.raw.get("results"))):
-        try:
-            told = _Told(path, f"results[{place}]", part(path, f"results[{place}]", raw))
-            held[identity_of(*told)] = told.raw
-            yield told
-        except SourceFault as fault:
-            account.faults.append(fault)
-    for single in folder.singles:
-        try:
-            raw, digest = read_object(single)
-            account.saw(digest)
-            known = held.get(identity_of(single, "", raw))
-            if known is None:
-                yield _Told(single, "", raw)
-            elif known != raw:
-                keys = [key for key in raw if raw.get(key) != known.get(key)]
-                told_by = f"differs from {path} in {', '.join(keys[:5])}; the run's file counts"
-                raise SourceFault(single, "", told_by)
-        except SourceFault as fault:
-            account.faults.append(fault)
-
-
 def _mapped(
-    told: Sequence[_Told], run: Run, choices: Choices, account: Account
+    told: Sequence[Told], run: Run, choices: Choices, account: Account
 ) -> Iterator[ForeignTrial]:
-    spans = [_span(one) for one in told]
-    for one, around in zip(told, neighbours(spans), strict=True):
+    clocked: list[tuple[Told, Clocks]] = []
+    for one in told:
         try:
-            yield trial_of(*one, run, around, choices)
+            clocked.append((one, clocks_of(*one)))
+        except SourceFault as fault:
+            account.faults.append(fault)
+    spans = [_span(clocks) for _, clocks in clocked]
+    for (one, clocks), around in zip(clocked, neighbours(spans), strict=True):
+        try:
+            yield trial_of(one, clocks, run, around, choices)
         except SourceFault as fault:
             account.faults.append(fault)
 
 
-def _span(told: _Told) -> Span:
-    try:
-        return span_of(*told)
-    except SourceFault:
-        return None  # the mapping names what is wrong
+def _span(clocks: Clocks) -> Span:
+    start, end = clocks.received_at, clocks.ended_at
+    return None if start is None or end is None else (start, end)
 
 
 def _metadata(folder: Path, account: Account) -> Object:
@@ -121,35 +98,90 @@ def _metadata(folder: Path, account: Account) -> Object:
     return raw
 
 
-def _runs(path: Path, account: Account, depth: int = DEEPEST) -> Iterator[_Folder]:
+def _runs(path: Path, account: Account) -> Iterator[_Folder]:
     """Folders with a run's results at or below a path; a run inside another comes by itself."""
     folder = path.parent if path.name == RESULTS else path
-    singles: list[Path] = []
-    yield from _walk(folder, account, depth, singles)
-    if singles:  # trials whose run's own results are not there
-        yield _Folder(folder, {}, singles)
+    nobodys = _Folder(folder, {})
+    yield from _walk(str(folder), account, DEEPEST, nobodys)
+    if nobodys.alone:  # trials whose run's own results are not there
+        yield nobodys
 
 
-def _walk(folder: Path, account: Account, depth: int, singles: list[Path]) -> Iterator[_Folder]:
-    """Runs below a folder; files of single trials are put to `singles`, the nearest run's."""
-    results = folder / RESULTS
-    raw: Object = {}
-    if results.is_file():
+def _walk(
+    folder: str, account: Account, depth: int, run: _Folder, *, task: bool = False
+) -> Iterator[_Folder]:
+    """Runs below a folder; what single trials' files tell goes to the nearest `run` above them.
+    The folder of a `task` of that run holds folders of trials and nothing else."""
+    mine = None
+    if not task and (content := _results(folder, account)) is not None:
+        path = f"{folder}/{RESULTS}"
         try:
-            raw, digest = read_object(results)
+            raw = parse_object(path, content)
+            if "task_id" in raw:
+                _compare(Told(path, "", raw), content, run, account)
+                return  # what lies deeper is the trial's
+            account.saw(hashlib.sha256(content).digest())
+            if "results" in raw:
+                run = mine = _Folder(Path(folder), raw)
+                _hold(run, path, account)
         except SourceFault as fault:
             account.faults.append(fault)
-        else:
-            account.saw(digest)
-    if "task_id" in raw:
-        singles.append(results)  # read again by its run: holding all of them would hold the tree
-        return
-    mine = [] if "results" in raw else singles
-    if depth:
-        for below in folders(folder):
-            yield from _walk(below, account, depth - 1, mine)
-    if "results" in raw:
-        yield _Folder(folder, raw, mine)
+    for name in _below(folder, account) if depth else ():
+        named = mine is not None and name in mine.tasks
+        yield from _walk(f"{folder}/{name}", account, depth - 1, run, task=named)
+    if mine is not None:
+        yield mine
+
+
+def _results(folder: str, account: Account) -> bytes | None:
+    """What a folder's `results.json` holds; None where there is none. Not listing the folder first
+    halves the cost of a tree of single trials."""
+    try:
+        return read_bytes(f"{folder}/{RESULTS}")
+    except SourceFault as fault:
+        if not isinstance(fault.__cause__, FileNotFoundError):
+            account.faults.append(fault)
+        return None
+
+
+def _below(folder: str, account: Account) -> list[str]:
+    """The names of the folders in a folder, in order; links are left out."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted(one.name for one in found if one.is_dir(follow_symlinks=False))
+    except OSError as error:
+        problem = f"cannot be listed: {error.strerror or error}"
+        account.faults.append(SourceFault(folder, "", problem))
+        return []
+
+
+def _hold(run: _Folder, path: str, account: Account) -> None:
+    """Take the trials that a run's own file tells."""
+    for place, raw in enumerate(items(path, "results", run.raw.get("results"))):
+        where = f"results[{place}]"
+        try:
+            told = Told(path, where, part(path, where, raw))
+            run.tasks.add(str(told.raw.get("task_id")))
+            if run.told.setdefault(identity_of(*told), told) is not told:
+                run.alone.append(told)  # one id twice: the ledger tells whether they agree
+        except SourceFault as fault:
+            account.faults.append(fault)
+
+
+def _compare(single: Told, content: bytes, run: _Folder, account: Account) -> None:
+    """A trial's own file: a copy of what its run tells, or all there is of it.
+
+    Raises:
+        SourceFault: its run tells it otherwise.
+    """
+    known = run.told.get(identity_of(*single))
+    if known is None:
+        account.saw(hashlib.sha256(content).digest())
+        run.alone.append(single)
+    elif known.raw != single.raw:
+        keys = [key for key in single.raw if single.raw.get(key) != known.raw.get(key)]
+        told_by = f"differs from {known.path} in {', '.join(keys[:5])}; the run's file counts"
+        raise SourceFault(single.path, "", told_by)
 
 
 def knows_terminal_bench(path: Path) -> bool:

@@ -1,6 +1,10 @@
-"""Conditions and clocks of which a source tells nothing."""
+"""What stands for what a source does not tell: a task's files, conditions, clocks."""
+
+from functools import lru_cache
+from pathlib import Path
 
 from ..models.conditions import UNRECORDED, Clocks, Conditions
+from ..models.task import Task
 
 NO_CLOCKS = Clocks(
     received_at=None,
@@ -23,3 +27,11 @@ NO_CONDITIONS = Conditions(
     hour_utc=None,
     weekday=None,
 )
+
+
+@lru_cache(maxsize=4096)
+def named_task(name: str, content_hash: str = "") -> Task:
+    """A task of which only its name is known, and at most what its content hashes to."""
+    return Task(
+        name=name, title=name, directory=Path(), content_hash=content_hash, environment_hash=""
+    )

@@ -1,6 +1,6 @@
 """Trials that others ran, as an importer hands them to the ledger."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .band import Band
 from .conditions import Clocks, Conditions, Usage
@@ -11,8 +11,7 @@ from .task import Task
 from .waves import Levels
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignAttempt:
+class ForeignAttempt(NamedTuple):
     """One execution, as far as its source tells."""
 
     evidence: Evidence
@@ -22,8 +21,7 @@ class ForeignAttempt:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignTrial:
+class ForeignTrial(NamedTuple):
     """One trial with its attempts in order; the last one's outcome is the trial's.
 
     `identity` is what makes it the same trial wherever it is read again. `levels` are the assigned

@@ -169,7 +169,7 @@ return out
 """
 )
 
-# ARGV: nodes that are not heard of. Ends their leases that have not started: nobody will begin them.
+# ARGV: nodes that are not heard of. Ends their leases that have not started: nobody begins them.
 DESPAIR = (
     NOW
     + """
