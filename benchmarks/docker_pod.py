@@ -26,7 +26,7 @@ import docker
 
 from infranoise.models.errors import PodError
 from infranoise.models.limits import Limits
-from infranoise.workers.pods.docker import DockerPods
+from infranoise.workers.pods.docker.pods import DockerPods
 from infranoise.workers.pods.pod import PodOrder
 
 BASE = "debian:bookworm-slim"

@@ -23,9 +23,9 @@ from typing import Any
 
 from kubernetes import client
 
-from infranoise.workers.pods.kubernetes_api import Api
-from infranoise.workers.pods.kubernetes_cluster import Cluster
-from infranoise.workers.pods.kubernetes_watch import Reflector
+from infranoise.workers.pods.kubernetes.api import Api
+from infranoise.workers.pods.kubernetes.cluster import Cluster
+from infranoise.workers.pods.kubernetes.watch import Reflector
 
 NAMESPACE = "trials"
 LABELS = {"app.kubernetes.io/managed-by": "infranoise"}

@@ -27,7 +27,7 @@ from pathlib import Path
 from infranoise.models.errors import PodError
 from infranoise.models.limits import Limits
 from infranoise.workers.pods.pod import PodOrder
-from infranoise.workers.pods.process import ProcessPods
+from infranoise.workers.pods.process.pods import ProcessPods
 
 MIB = 1024**2
 CPU_GOAL_S = 0.05

@@ -26,7 +26,7 @@ ONLY_HERE = {  # a third-party package, and the only places that may import it
     "docker": ("workers/pods/docker", "workers/doctor", "workers/survey"),
     "kubernetes": ("workers/pods/kubernetes",),
     "websocket": ("workers/pods/kubernetes",),
-    "urllib3": ("workers/pods/kubernetes", "workers/pods/docker_engine"),
+    "urllib3": ("workers/pods/kubernetes", "workers/pods/docker/engine"),
     "benchexec": ("workers",),
     "fsspec": ("models/blobs",),
     "celery": ("workers/app.py", "workers/tasks.py", "scheduler/enqueue.py"),

@@ -34,11 +34,11 @@ class Runtimes:
 
     def _make(self, name: str) -> Pods:
         if name == "process":
-            from .pods.process import ProcessPods
+            from .pods.process.pods import ProcessPods
 
             return ProcessPods(self._settings.state)
         if name == "docker":
-            from .pods.docker import DockerPods
+            from .pods.docker.pods import DockerPods
 
             return DockerPods(build_network=self._settings.build_network)
         if name == "kubernetes":
@@ -59,8 +59,8 @@ class Runtimes:
                 "KUBECONFIG where the worker runs outside the cluster"
             )
         try:
-            from .pods.kubernetes import KubernetesPods
-            from .pods.kubernetes_words import Shape
+            from .pods.kubernetes.pods import KubernetesPods
+            from .pods.kubernetes.words import Shape
         except ModuleNotFoundError as error:
             raise Refused(f"{error}; install infranoise[kubernetes]") from error
         shape = Shape(namespace=asked.namespace, image_prefix=asked.image_prefix)

@@ -121,7 +121,7 @@ def _why_no_qdisc(words: tuple[str, ...]) -> str:
 
 def docker_seen() -> DockerSeen | str:
     """The Docker engine of this machine, or in words why there is none."""
-    from .pods.docker_engine import Engine
+    from .pods.docker.engine import Engine
 
     engine = Engine()
     try:

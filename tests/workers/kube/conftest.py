@@ -8,7 +8,7 @@ import pytest
 from kube_api import FakeApi
 from kubernetes import client
 
-from infranoise.workers.pods.kubernetes_api import Api
+from infranoise.workers.pods.kubernetes.api import Api
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubernetes"
 NAMESPACE = "trials"

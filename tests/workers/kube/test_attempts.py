@@ -28,9 +28,9 @@ from infranoise.models.outcome import Outcome
 from infranoise.models.task_file import load_task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.workers.attempt import Node, run_attempt
-from infranoise.workers.pods.kubernetes import KubernetesPods
-from infranoise.workers.pods.kubernetes_api import Api
-from infranoise.workers.pods.kubernetes_words import Shape
+from infranoise.workers.pods.kubernetes.api import Api
+from infranoise.workers.pods.kubernetes.pods import KubernetesPods
+from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.slots import Slots
 
 pytestmark = pytest.mark.docker

@@ -9,8 +9,8 @@ from kube_replay import ReplayKubelet, last_object, recorded, scenarios
 
 from infranoise.models import kube_reading
 from infranoise.models.kube_reading import Transition
-from infranoise.workers.pods.kubernetes_api import Api
-from infranoise.workers.pods.kubernetes_watch import Reflector
+from infranoise.workers.pods.kubernetes.api import Api
+from infranoise.workers.pods.kubernetes.watch import Reflector
 
 NAMESPACE = "trials"
 QUICK = 0.002

@@ -13,10 +13,10 @@ from infranoise.models.classify import classify
 from infranoise.models.errors import ImagePullFailed, PodError, Refused, StartFailed, Unschedulable
 from infranoise.models.evidence import Evidence
 from infranoise.models.limits import Limits
-from infranoise.workers.pods import kubernetes_cluster
-from infranoise.workers.pods.kubernetes import KubernetesPods
-from infranoise.workers.pods.kubernetes_api import Api
-from infranoise.workers.pods.kubernetes_words import Shape
+from infranoise.workers.pods.kubernetes import cluster as kubernetes_cluster
+from infranoise.workers.pods.kubernetes.api import Api
+from infranoise.workers.pods.kubernetes.pods import KubernetesPods
+from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.pods.pod import PodOrder
 
 QUICK, PATIENCE_S = 0.002, 0.6

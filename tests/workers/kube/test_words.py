@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from kube_store import qos_class
 
 from infranoise.models.limits import Limits
-from infranoise.workers.pods import kubernetes_limits as limits_in_force
-from infranoise.workers.pods import kubernetes_words as words
-from infranoise.workers.pods.kubernetes_limits import surprises
-from infranoise.workers.pods.kubernetes_words import Shape, quantity
+from infranoise.workers.pods.kubernetes import limits as limits_in_force
+from infranoise.workers.pods.kubernetes import words
+from infranoise.workers.pods.kubernetes.limits import surprises
+from infranoise.workers.pods.kubernetes.words import Shape, quantity
 from infranoise.workers.pods.pod import PodOrder
 
 MIB = 1 << 20

@@ -17,11 +17,11 @@ from kube_api import FakeApi
 from kube_kubelet import DockerKubelet
 
 from infranoise.models.limits import Limits
-from infranoise.workers.pods.docker import DockerPods
-from infranoise.workers.pods.kubernetes import KubernetesPods
-from infranoise.workers.pods.kubernetes_words import Shape
+from infranoise.workers.pods.docker.pods import DockerPods
+from infranoise.workers.pods.kubernetes.pods import KubernetesPods
+from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.pods.pod import Pod, PodOrder, Pods
-from infranoise.workers.pods.process import ProcessPods
+from infranoise.workers.pods.process.pods import ProcessPods
 
 BASE_IMAGE = "python:3.12-slim"
 DOCKERFILE = f"FROM {BASE_IMAGE}\nWORKDIR /app\nENV GREETING=hello\nCOPY words.txt data/ /app/\n"

@@ -683,11 +683,11 @@ print("up", flush=True)
 time.sleep(600)
 """
 MAKE = {
-    "process": "from infranoise.workers.pods.process import ProcessPods\n"
+    "process": "from infranoise.workers.pods.process.pods import ProcessPods\n"
     "pods = ProcessPods(Path({state!r}))",
-    "docker": "from infranoise.workers.pods.docker import DockerPods\npods = DockerPods()",
-    "kubernetes": "from infranoise.workers.pods.kubernetes import KubernetesPods\n"
-    "from infranoise.workers.pods.kubernetes_words import Shape\n"
+    "docker": "from infranoise.workers.pods.docker.pods import DockerPods\npods = DockerPods()",
+    "kubernetes": "from infranoise.workers.pods.kubernetes.pods import KubernetesPods\n"
+    "from infranoise.workers.pods.kubernetes.words import Shape\n"
     "shape = Shape(namespace='trials', image_prefix='infranoise/env')\n"
     "pods = KubernetesPods(shape, kubeconfig={state!r})",
 }

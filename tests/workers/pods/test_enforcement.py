@@ -8,12 +8,12 @@ from subprocess import CompletedProcess
 import pytest
 
 from infranoise.models.errors import StartFailed
-from infranoise.workers.pods import enforcement
-from infranoise.workers.pods.cgroup_v1 import CgroupV1
-from infranoise.workers.pods.cgroup_v2 import CgroupV2
-from infranoise.workers.pods.enclosure import id_map
-from infranoise.workers.pods.enforcement import Enforcement, Grounds, adoption, choose
-from infranoise.workers.pods.ground import cpus_allowed
+from infranoise.workers.pods.process import enforcement
+from infranoise.workers.pods.process.cgroup_v1 import CgroupV1
+from infranoise.workers.pods.process.cgroup_v2 import CgroupV2
+from infranoise.workers.pods.process.enclosure import id_map
+from infranoise.workers.pods.process.enforcement import Enforcement, Grounds, adoption, choose
+from infranoise.workers.pods.process.ground import cpus_allowed
 
 LADDER: tuple[Enforcement, ...] = ("cgroup-v1", "cgroup-v2", "systemd-scope")
 RUNGS = {"cgroup-v1": "v1_grounds", "cgroup-v2": "v2_grounds", "systemd-scope": "scope_grounds"}

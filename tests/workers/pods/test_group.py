@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from infranoise.models.errors import StartFailed
 from infranoise.models.limits import Effective, Limits
-from infranoise.workers.pods import cgroup_v1, cgroup_v2
-from infranoise.workers.pods.cgroup_v2 import CgroupV2
-from infranoise.workers.pods.group import (
+from infranoise.workers.pods.process import cgroup_v1, cgroup_v2
+from infranoise.workers.pods.process.cgroup_v2 import CgroupV2
+from infranoise.workers.pods.process.group import (
     Setting,
     cpu_quota_us,
     cpu_shares,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from infranoise.models.errors import Refused
 from infranoise.workers.pods.dockerfile_text import expand, instructions
-from infranoise.workers.pods.plain_files import Copy, read
+from infranoise.workers.pods.process.plain_files import Copy, read
 
 BASE = "FROM python:3.12-slim\n"
 

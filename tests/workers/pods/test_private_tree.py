@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infranoise.models.errors import PodLost
-from infranoise.workers.pods import tree_copy
-from infranoise.workers.pods.private_tree import identity, slug
-from infranoise.workers.pods.tree_copy import get, put
+from infranoise.workers.pods.process import tree_copy
+from infranoise.workers.pods.process.private_tree import identity, slug
+from infranoise.workers.pods.process.tree_copy import get, put
 
 BUDGET = 1 << 20
 

@@ -20,11 +20,11 @@ from infranoise.models.errors import (
     Refused,
     StartFailed,
 )
-from infranoise.workers.pods.enforcement import Enforcement
-from infranoise.workers.pods.ground import Ground
 from infranoise.workers.pods.pod import PodOrder
-from infranoise.workers.pods.process import ProcessPods
-from infranoise.workers.pods.process_pod import ProcessPod
+from infranoise.workers.pods.process.enforcement import Enforcement
+from infranoise.workers.pods.process.ground import Ground
+from infranoise.workers.pods.process.pod import ProcessPod
+from infranoise.workers.pods.process.pods import ProcessPods
 
 pytestmark = pytest.mark.cgroup
 MIB = 1 << 20
@@ -129,7 +129,7 @@ def test_pods_start_again_after_their_launcher_died(
 
 WORKER = """
 import sys, time
-from infranoise.workers.pods.process import ProcessPods
+from infranoise.workers.pods.process.pods import ProcessPods
 from infranoise.workers.pods.pod import PodOrder
 from infranoise.models.limits import Limits
 from pathlib import Path
@@ -353,7 +353,7 @@ from infranoise.workers.pods.ground import Ground
 assert id_map(0, 0, Path("/proc/self/uid_map").read_text())[2] == 1
 ground = Ground.survey(Path(sys.argv[1]), forced="watchdog")
 print(ground.unenclosed_because)
-from infranoise.workers.pods.process import ProcessPods
+from infranoise.workers.pods.process.pods import ProcessPods
 from infranoise.workers.pods.pod import PodOrder
 from infranoise.models.limits import Limits
 pods = ProcessPods(Path(sys.argv[1]), ground)

@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from infranoise.models.errors import ImageBuildFailed, PodLost, Refused
-from infranoise.workers.pods import private_tree, template
-from infranoise.workers.pods.userland import of_host
+from infranoise.workers.pods.process import private_tree, template
+from infranoise.workers.pods.process.userland import of_host
 
 BASE = "FROM python:3.12-slim\n"
 FILES = {"a.py": "a", "b.py": "b", "folder/c.txt": "c", "folder/deep/d.txt": "d", "run.sh": "r"}

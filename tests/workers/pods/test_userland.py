@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from infranoise.workers.pods.userland import TOOLS, of_host
+from infranoise.workers.pods.process.userland import TOOLS, of_host
 
 
 def machine(root: Path, folders: tuple[str, ...], links: dict[str, str]) -> Path:

@@ -15,7 +15,7 @@ import pytest
 from docker.errors import DockerException, ImageNotFound
 
 from infranoise.models.limits import Limits
-from infranoise.workers.pods.docker import DockerPods
+from infranoise.workers.pods.docker.pods import DockerPods
 from infranoise.workers.pods.pod import PodOrder
 
 ENGINE = "/var/run/docker.sock"

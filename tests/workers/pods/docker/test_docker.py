@@ -16,8 +16,8 @@ import pytest
 from docker.errors import NotFound
 
 from infranoise.models.errors import PodLost, Refused, StartFailed, Unschedulable
-from infranoise.workers.pods.docker import DockerPods
-from infranoise.workers.pods.docker_pod import DockerPod
+from infranoise.workers.pods.docker.pod import DockerPod
+from infranoise.workers.pods.docker.pods import DockerPods
 from infranoise.workers.pods.pod import PodOrder
 
 pytestmark = pytest.mark.docker
@@ -345,7 +345,7 @@ WORKER = """
 import sys, time
 from pathlib import Path
 from infranoise.models.limits import Limits
-from infranoise.workers.pods.docker import DockerPods
+from infranoise.workers.pods.docker.pods import DockerPods
 from infranoise.workers.pods.pod import PodOrder
 folder, content, attempt, expires, locks = sys.argv[1:]
 pods = DockerPods(locks=Path(locks))

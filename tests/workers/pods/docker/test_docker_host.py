@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from infranoise.workers.pods import docker_layer
-from infranoise.workers.pods.docker_cgroup import HostCgroup, InForce, of_process
-from infranoise.workers.pods.docker_layer import Layer, allocated_bytes
+from infranoise.workers.pods.docker import layer as docker_layer
+from infranoise.workers.pods.docker.cgroup import HostCgroup, InForce, of_process
+from infranoise.workers.pods.docker.layer import Layer, allocated_bytes
 
 V1 = """12:pids:/docker/f00
 11:memory:/docker/f00

@@ -10,8 +10,8 @@ import pytest
 from docker.errors import ImageNotFound
 
 from infranoise.models.errors import ImageBuildFailed, ImagePullFailed
-from infranoise.workers.pods.docker import DockerPods
-from infranoise.workers.pods.docker_image import environment_tag
+from infranoise.workers.pods.docker.image import environment_tag
+from infranoise.workers.pods.docker.pods import DockerPods
 from infranoise.workers.pods.pod import PodOrder
 
 pytestmark = pytest.mark.docker

@@ -7,11 +7,13 @@ import pytest
 
 from infranoise.models.counters import Counters
 from infranoise.models.limits import Limits
-from infranoise.workers.pods import docker_config, docker_counters, docker_loss
-from infranoise.workers.pods.docker_engine import read_facts
-from infranoise.workers.pods.docker_frames import Frames
-from infranoise.workers.pods.docker_host import written_folders
-from infranoise.workers.pods.docker_image import environment_tag, pull_failure
+from infranoise.workers.pods.docker import config as docker_config
+from infranoise.workers.pods.docker import counters as docker_counters
+from infranoise.workers.pods.docker import loss as docker_loss
+from infranoise.workers.pods.docker.engine import read_facts
+from infranoise.workers.pods.docker.frames import Frames
+from infranoise.workers.pods.docker.host import written_folders
+from infranoise.workers.pods.docker.image import environment_tag, pull_failure
 from infranoise.workers.pods.pod import PodOrder
 from infranoise.workers.pods.tail import Tail
 

@@ -1,0 +1,1 @@
+"""Pods that are containers of a Docker engine."""

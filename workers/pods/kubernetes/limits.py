@@ -1,0 +1,108 @@
+"""Limits in force: what the API admitted, and what the pod sees of it from inside. Pure."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from ....models.limits import Effective, Limits
+from ...meters.cgroup import count, quota_v1, quota_v2
+from ..process import group
+from .words import quantity
+
+Object = Mapping[str, Any]
+
+
+def surprises(asked: Object, admitted: Object) -> tuple[str, ...]:
+    """Where the resources of an admitted container are not what was asked, in words.
+
+    LimitRanges, webhooks and autoscalers change them silently.
+    """
+    found = []
+    for kind in ("requests", "limits"):
+        was, now = asked.get(kind) or {}, admitted.get(kind) or {}
+        for name in sorted({*was, *now}):
+            if _amount(was.get(name)) != _amount(now.get(name)):
+                found.append(f"{name} {kind}: asked {was.get(name)}, admitted {now.get(name)}")
+    return tuple(found)
+
+
+def _amount(text: str | None) -> Decimal | None:
+    return None if text is None else quantity(text)
+
+
+def files(text: str) -> dict[str, str]:
+    """What `READ_FILES` printed, by path below the cgroup's mount; /proc/net/dev as it is.
+
+    >>> files("== /sys/fs/cgroup/memory.peak\\n42\\n")
+    {'memory.peak': '42\\n'}
+    """
+    found: dict[str, str] = {}
+    for part in text.split("== /")[1:]:
+        path, _, content = part.partition("\n")
+        found[path.removeprefix("sys/fs/cgroup/")] = content
+    return found
+
+
+def effective(pod: Object, inside: Mapping[str, str], limits: Limits) -> Effective:
+    """Limits in force: what the API admitted, as the pod sees it from inside.
+
+    Args:
+        pod: the running pod's object.
+        inside: as `files` gives it.
+        limits: as asked.
+    """
+    container = pod["spec"]["containers"][0]
+    admitted = container.get("resources") or {}
+    got = Effective(
+        memory_floor_bytes=_bytes(admitted, "requests", "memory") or None,
+        memory_ceiling_bytes=_bytes(admitted, "limits", "memory"),
+        storage_ceiling_bytes=_bytes(admitted, "limits", "ephemeral-storage"),
+        enforcement=f"kubernetes:cgroup-v{2 if 'memory.events' in inside else 1}",
+        **(_seen_v2(inside) if "memory.events" in inside else _seen_v1(inside)),
+    )
+    return got.model_copy(update={"differs": differences(limits, got, inside)})
+
+
+def differences(limits: Limits, got: Effective, inside: Mapping[str, str]) -> tuple[str, ...]:
+    """Each limit that was asked for and is not in force, in words.
+
+    Who dies at the ceiling and how many processes there may be is the kubelet's to say.
+    """
+    found = list(group.differences(limits, got))
+    seen = count(inside.get("memory.max") or inside.get("memory/memory.limit_in_bytes") or "")
+    asked = limits.memory_ceiling_bytes
+    if asked is not None and seen is not None and abs(seen - asked) >= group.PAGE_BYTES:
+        found.append(f"memory ceiling: asked {asked}, the pod sees {seen}")
+    return tuple(found)
+
+
+def _bytes(admitted: Object, kind: str, name: str) -> int | None:
+    text = (admitted.get(kind) or {}).get(name)
+    return None if text is None else int(quantity(text))
+
+
+def _seen_v1(inside: Mapping[str, str]) -> dict[str, Any]:
+    quota, period = inside.get("cpu/cpu.cfs_quota_us"), inside.get("cpu/cpu.cfs_period_us")
+    both = count(inside.get("memory/memory.memsw.limit_in_bytes", ""))
+    top = count(inside.get("memory/memory.limit_in_bytes", ""))
+    return {
+        "memory_and_swap_bytes": (both or top) if top and top < 2**62 else None,
+        "cpu_shares": count(inside.get("cpu/cpu.shares", "")),
+        "cpu_ceiling": quota_v1(quota, period) if quota and period else None,
+        "cpuset": inside.get("cpuset/cpuset.cpus", "").strip() or None,
+        "pids": count(inside.get("pids/pids.max", "")),
+        "oom_scope": "process",
+    }
+
+
+def _seen_v2(inside: Mapping[str, str]) -> dict[str, Any]:
+    weight, grouped = count(inside.get("cpu.weight", "")), inside.get("memory.oom.group", "")
+    return {
+        # The kubelet gives a pod no swap unless it is told to.
+        "memory_and_swap_bytes": count(inside.get("memory.max", "")),
+        "cpu_shares": group.shares_of(weight) if weight else None,
+        "cpu_ceiling": quota_v2(inside["cpu.max"]) if "cpu.max" in inside else None,
+        "cpuset": inside.get("cpuset.cpus.effective", "").strip() or None,
+        "pids": count(inside.get("pids.max", "")),
+        "oom_scope": "pod" if grouped.strip() == "1" else "process",
+    }

@@ -1,0 +1,246 @@
+"""One attempt's pod in a cluster."""
+
+import io
+import tarfile
+import tempfile
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path, PurePosixPath
+from typing import Self
+
+from ....models.counters import Counters
+from ....models.errors import PodError, PodLost, StartFailed
+from ....models.execution import KILLED, ExecResult
+from ....models.kube_evidence import KubeEvidence
+from ....models.limits import Effective
+from .. import archive
+from ..pod import PodOrder
+from . import limits, scripts, words
+from .api import ApiTrouble
+from .channel import STDERR, STDOUT
+from .cluster import Cluster
+from .counters import after_the_end, from_files
+from .diary import Diary
+from .exec import Execution, Place, Script, mark
+from .life import Life
+
+NO_SUCH_PATH = 3
+QUIESCE_TRIES = 5
+SPOOL_BYTES = 8 * 1024 * 1024
+
+
+class KubernetesPod:
+    """A `Pod` of its own in a cluster, with nothing in it but a shell that waits."""
+
+    root = ""
+
+    def __init__(
+        self, cluster: Cluster, order: PodOrder, shape: words.Shape, diary: Diary, wait_s: float
+    ) -> None:
+        self._order = order
+        self._last: Counters | None = None
+        self.image_id = words.image_of(order, shape) or ""
+        self._life = Life(cluster, order, shape, diary, wait_s)
+
+    def start(self) -> Effective:
+        """Make the pod, wait until it runs, read back what was granted.
+
+        Raises:
+            Unschedulable, ImagePullFailed, StartFailed: in the cluster's words.
+            Refused: the cluster admitted other limits than the band's.
+        """
+        self._life.begin()
+        return self._read_back()
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        cwd: str | None = None,
+        stdin: bytes = b"",
+    ) -> ExecResult:
+        """Run one command, as `Pod.exec` says.
+
+        Raises:
+            PodLost: the facts `reason`, `oom_killed`, `exit_code` say what became of the pod.
+        """
+        execution = self._execution()
+        try:
+            result = execution.run(
+                argv,
+                cap_bytes=self._order.output_cap_bytes,
+                timeout_s=timeout_s,
+                env=dict(env or {}),
+                user=user,
+                cwd=cwd,
+                stdin=stdin,
+            )
+        except ApiTrouble as trouble:
+            raise self._life.lost(str(trouble)) from trouble
+        if result.timed_out or execution.heard.code is not None:
+            return result
+        return self._without_a_last_word(execution, result)
+
+    def quiesce(self) -> int:
+        """Kill every process but PID 1 and what it waits for, as `Pod.quiesce` says."""
+        if not self._life.alive():
+            return 0
+        for attempt in range(QUIESCE_TRIES):
+            with suppress(ApiTrouble):
+                # As an argument: a full pod may have no process left to read a script with.
+                told = self._read(scripts.QUIESCE)
+                if told.strip().isdecimal():
+                    return int(told)
+            if not self._life.alive():
+                return 0
+            time.sleep(0.1 * 2**attempt)
+        raise self._life.lost("its processes cannot be killed")
+
+    def upload(self, source: Path, target: PurePosixPath) -> None:
+        """Copy in, as `Pod.upload` says: a tar stream whose length is told beforehand.
+
+        Raises:
+            PodLost: the pod has no `tar`, or not every byte arrived.
+        """
+        with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
+            for piece in archive.pack(source, target):
+                spool.write(piece)
+            size_bytes = spool.tell()
+            spool.seek(0)
+            word = mark()
+            script = Script(scripts.unpacking(size_bytes, word), word, spool.read())
+        execution = self._execution()
+        complaint = b"".join(self._output(execution, script, STDERR))
+        if execution.code() != 0:
+            told = complaint.decode("utf-8", "replace").strip()
+            raise self._life.lost(f"{target} could not be uploaded ({execution.code()}): {told}")
+
+    def download(self, source: PurePosixPath, target: Path) -> bool:
+        """Copy out, as `Pod.download` says.
+
+        Raises:
+            PodLost: the stream broke off before its end.
+        """
+        cap_bytes = self._order.limits.storage_ceiling_bytes or archive.DOWNLOAD_CAP_BYTES
+        word, execution = mark(), self._execution()
+        script = Script(scripts.packing(str(source), word), word)
+        pieces = self._output(execution, script, STDOUT)
+        with closing(pieces):
+            first = next(pieces, b"")
+            if execution.code() == NO_SUCH_PATH or not first:
+                return self._nothing_there(execution)
+            try:
+                return archive.unpack(_chained(first, pieces), target, cap_bytes)
+            except tarfile.TarError as error:
+                raise self._life.lost(f"{source}: its archive broke off: {error}") from error
+
+    def counters(self) -> Counters:
+        """What the pod has consumed: its control group's own counters, read in the pod.
+
+        Raises:
+            PodLost: it is gone, and nothing was ever read.
+        """
+        if self._life.alive():
+            with suppress(ApiTrouble):
+                self._last = from_files(limits.files(self._read(scripts.READ_FILES)), self._last)
+                return self._last
+        told = after_the_end(self._life.facts(), self._last)
+        if told is None:
+            raise self._life.lost("its counters were never read")
+        return told
+
+    def stop(self) -> None:
+        """Delete the pod, and wait until its last words have been heard."""
+        self._life.end()
+
+    def ending(self, verdict_at: float | None = None) -> KubeEvidence | None:
+        """What the cluster told of this pod until now, as `Witnessed.ending` says."""
+        return self._life.ending(verdict_at)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            with suppress(PodError):
+                self.stop()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def _read_back(self) -> Effective:
+        try:
+            inside = limits.files(self._read(scripts.READ_FILES))
+        except ApiTrouble as trouble:
+            raise StartFailed(f"the pod runs, but cannot be reached: {trouble}") from trouble
+        self._last = from_files(inside, None)
+        return limits.effective(self._life.now, inside, self._order.limits)
+
+    # --- its life ---
+
+    def _execution(self) -> Execution:
+        if not self._life.alive():
+            raise self._life.lost("it is not there for a command")
+        return Execution(
+            self._life.api,
+            Place(self._life.path),
+            kill=self.quiesce,
+            ended=lambda: not self._life.alive(),
+        )
+
+    def _read(self, text: str) -> str:
+        """Run a script of ours and return what it printed."""
+        execution, out = self._execution(), io.BytesIO()
+        for channel, content in execution.plain(text):
+            if channel == STDOUT:
+                out.write(content)
+        return out.getvalue().decode("utf-8", "replace")
+
+    def _output(self, execution: Execution, script: Script, wanted: int) -> Generator[bytes]:
+        try:
+            for channel, content in execution.output(script):
+                if channel == wanted:
+                    yield content
+        except ApiTrouble as trouble:
+            raise self._life.lost(str(trouble)) from trouble
+        if execution.code() is None:
+            raise self._life.lost("the connection ended before the command")
+
+    def _nothing_there(self, execution: Execution) -> bool:
+        if execution.code() not in (0, NO_SUCH_PATH):
+            raise self._life.lost(f"its files cannot be packed (exit code {execution.code()})")
+        return False
+
+    def _without_a_last_word(self, execution: Execution, result: ExecResult) -> ExecResult:
+        """The end of a command whose shell fell with it: by the command's own hand, or the pod's.
+
+        Raises:
+            PodLost: the pod has come to its end, and not at a ceiling of its own.
+        """
+        ended = execution.heard.ended
+        if ended is not None and ended.exit_code is not None and self._answers():
+            return result
+        self._life.await_end()
+        facts = self._life.facts()
+        code = ended.exit_code if ended else None
+        ceiling = facts.oom_killed or facts.reason == "Evicted"
+        if code == KILLED and ceiling and not facts.disruption:
+            return result.model_copy(update={"exit_code": KILLED})
+        raise self._life.lost(ended.words if ended else "the connection ended before the command")
+
+    def _answers(self) -> bool:
+        """Whether the pod lives: a status lags, a command does not."""
+        try:
+            return self._read("echo alive").strip() == "alive"
+        except (ApiTrouble, PodLost):
+            return False
+
+
+def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
