@@ -348,8 +348,8 @@ def test_a_rung_that_does_not_carry_here_is_told(pods: ProcessPods) -> None:
 SINGLE = """
 import os, sys
 from pathlib import Path
-from infranoise.workers.pods.enclosure import id_map
-from infranoise.workers.pods.ground import Ground
+from infranoise.workers.pods.process.enclosure import id_map
+from infranoise.workers.pods.process.ground import Ground
 assert id_map(0, 0, Path("/proc/self/uid_map").read_text())[2] == 1
 ground = Ground.survey(Path(sys.argv[1]), forced="watchdog")
 print(ground.unenclosed_because)
