@@ -3,6 +3,7 @@
 import ast
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,22 +65,25 @@ PURE = (  # they decide: no clock, no environment, no chance that is not seeded
 IMPURE = {"time", "os", "socket", "subprocess", "threading", "datetime", "secrets"}
 
 
-def sources(room: str) -> Iterator[Path]:
-    for path in sorted((ROOT / room).rglob("*.py")):
-        relative = path.relative_to(ROOT)
-        # The sources of bundled tasks run in pods: they are cargo, not code of the product.
-        if relative.parts[:2] in {
-            ("bundled", "headroom"),
-            ("bundled", "edges"),
-            ("bundled", "shared"),
-        }:
-            continue
-        yield relative
+@cache
+def sources(room: str) -> tuple[Path, ...]:
+    relative = (path.relative_to(ROOT) for path in sorted((ROOT / room).rglob("*.py")))
+    return tuple(path for path in relative if path.parts[:2] not in CARGO)
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[int, str], ...]:
     """(level, module) of every import in a file; level counts the leading dots."""
-    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from ((0, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -158,6 +162,6 @@ def test_no_room_is_without_its_first_words() -> None:
         str(path)
         for room in MAY_IMPORT
         for path in sources(room)
-        if ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) is None
+        if ast.get_docstring(parsed(path)) is None
     ]
     assert not bare
