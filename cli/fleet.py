@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 MaybeName = Annotated[
-    str | None, typer.Argument(help="An experiment. [default: all]", show_default=False)
+    str | None, typer.Argument(help="An experiment. \\[default: all]", show_default=False)
 ]
 Node = Annotated[str, typer.Argument(help="The node's id.", show_default=False)]
 
@@ -50,7 +50,8 @@ def submit(
     What no node can hold is refused with the reason; a band that fits one node only is told.
 
     \b
-    infranoise submit headroom.toml --store postgresql://home/infranoise --blobs s3://runs/blobs
+    infranoise submit headroom.toml --store postgresql://home/infranoise \\
+      --blobs s3://runs/blobs
     infranoise submit headroom.toml --wait
     """
     from .submit import Asked

@@ -34,7 +34,7 @@ Blobs = Annotated[
     typer.Option(
         "--blobs",
         help="Where packed tasks and logs lie for all: a shared directory, s3://bucket/…. "
-        "[default: beside a SQLite store]",
+        "\\[default: beside a SQLite store]",
         envvar="INFRANOISE_BLOBS",
         show_default=False,
     ),

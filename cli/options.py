@@ -13,7 +13,7 @@ Out = Annotated[
     Path | None,
     typer.Option(
         "--out",
-        help="The run's folder. [default: infranoise-runs/<experiment>]",
+        help="The run's folder. \\[default: infranoise-runs/<experiment>]",
         envvar="INFRANOISE_OUT",
         show_default=False,
     ),
@@ -22,7 +22,7 @@ Slots = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Trials in flight on this machine. [default: its cores]",
+        help="Trials in flight on this machine. \\[default: its cores]",
         envvar="INFRANOISE_SLOTS",
         show_default=False,
     ),
@@ -54,7 +54,7 @@ Preflight = Annotated[
 Runtime = Annotated[
     str | None,
     typer.Option(
-        help="process or docker; overrides [pods] runtime.",
+        help="process or docker; overrides \\[pods] runtime.",
         envvar="INFRANOISE_RUNTIME",
         show_default=False,
     ),
@@ -81,7 +81,7 @@ Looks = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Decide at so many looks, declared before the run. [default: after every round]",
+        help="Decide at so many looks, declared before the run. \\[default: after every round]",
         envvar="INFRANOISE_LOOKS",
         show_default=False,
     ),
@@ -98,7 +98,7 @@ ArmsOf = Annotated[
     str | None,
     typer.Option(
         metavar="BAND",
-        help="The band that --aa splits. [default: the reference]",
+        help="The band that --aa splits. \\[default: the reference]",
         envvar="INFRANOISE_AA_BAND",
         show_default=False,
     ),

@@ -16,7 +16,7 @@ Store = Annotated[
     typer.Option(
         "--store",
         help="Where to: a ledger file, a folder or a database address. "
-        "[default: infranoise-runs/<name>]",
+        "\\[default: infranoise-runs/<name>]",
         envvar="INFRANOISE_STORE",
         show_default=False,
     ),
@@ -36,7 +36,7 @@ def import_(
     name: Annotated[
         str | None,
         typer.Option(
-            help="The experiment to import into. [default: after the first path]",
+            help="The experiment to import into. \\[default: after the first path]",
             envvar="INFRANOISE_NAME",
             show_default=False,
         ),
@@ -224,7 +224,7 @@ def leaderboard(
 
     \b
     infranoise leaderboard terminal-bench-leaderboard/results
-    infranoise leaderboard a.sqlite b.sqlite --noise-from infranoise-runs/headroom --json
+    infranoise leaderboard a.sqlite b.sqlite --noise-from infranoise-runs/headroom
     """
     from .leaderboard import show_leaderboard
 
@@ -255,7 +255,7 @@ def calibrate(
     floor: Annotated[
         str | None,
         typer.Option(
-            help="The band to compare with. [default: the tightest]",
+            help="The band to compare with. \\[default: the tightest]",
             envvar="INFRANOISE_FLOOR",
             show_default=False,
         ),
@@ -268,12 +268,13 @@ def calibrate(
 ) -> None:
     """Which floor and ceiling to pin: fewest infra errors, the score provably left alone.
 
-    Prints the evidence per ceiling and a [[bands]] table that `run` accepts. Where no ceiling is
+    Prints the evidence per ceiling and a [\\[bands]] table that `run` accepts. Where no ceiling is
     shown to qualify the exit code is 5.
 
     \b
     infranoise calibrate infranoise-runs/headroom
-    infranoise calibrate trials.csv --column task=t,entry=m,band=b,passed=y --margin 2
+    infranoise calibrate trials.csv --column task=t,entry=m,band=b,passed=y \\
+      --margin 2
     """
     from .calibrate import Rule, calibrate_results
 
@@ -335,7 +336,7 @@ def export(
         str | None,
         typer.Option(
             "--format",
-            help="parquet, csv, jsonl or hibayes. [default: by the file's name]",
+            help="parquet, csv, jsonl or hibayes. \\[default: by the file's name]",
             envvar="INFRANOISE_FORMAT",
             show_default=False,
         ),

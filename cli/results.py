@@ -18,7 +18,7 @@ OneExperiment = Annotated[
     str | None,
     typer.Option(
         "--experiment",
-        help="Which experiment of the store. [default: the only one]",
+        help="Which experiment of the store. \\[default: the only one]",
         envvar="INFRANOISE_EXPERIMENT",
         show_default=False,
     ),
@@ -66,7 +66,7 @@ def analyze(
     factor: Annotated[
         list[str] | None,
         typer.Option(
-            help="A further factor: NAME[:assigned=trial|wave:COLUMN|observed].",
+            help="A further factor: NAME, NAME:assigned=trial|wave:COLUMN, NAME:observed.",
             envvar="INFRANOISE_FACTOR",
         ),
     ] = None,
@@ -105,7 +105,7 @@ def analyze(
 
     \b
     infranoise analyze infranoise-runs/headroom
-    infranoise analyze trials.csv --column task=t,entry=m,band=b,passed=y,infra_error=err \\
+    infranoise analyze trials.csv --column task=t,entry=m,band=b,passed=y \\
       --factor node --factor hour:observed --reference 1x --json
     """
     from .analyze import analyze as run

@@ -21,8 +21,9 @@ def scheduler(store: Store, broker: Broker, json: JsonLines = False) -> None:
     it stops; it begins again from the ledger, also after a restart of the queue server or store.
 
     \b
-    infranoise scheduler --store postgresql://home/infranoise --broker redis://home:6379/0
-    INFRANOISE_STORE=ledger.sqlite INFRANOISE_BROKER_URL=redis://home:6379/0 infranoise scheduler
+    infranoise scheduler --store postgresql://home/infranoise \\
+      --broker redis://home:6379/0
+    INFRANOISE_BROKER_URL=redis://home infranoise scheduler --store ledger.sqlite
     """
     from .scheduler_service import serve
 
@@ -34,7 +35,7 @@ def worker(
     node: Annotated[
         str | None,
         typer.Option(
-            help="This node's id, its own in the fleet. [default: the host's name]",
+            help="This node's id, its own in the fleet. \\[default: the host's name]",
             envvar="INFRANOISE_NODE",
             show_default=False,
         ),
@@ -43,7 +44,7 @@ def worker(
         int | None,
         typer.Option(
             min=1,
-            help="Trials in flight here at most. [default: its cores]",
+            help="Trials in flight here at most. \\[default: its cores]",
             envvar="INFRANOISE_SLOTS",
             show_default=False,
         ),
@@ -51,7 +52,7 @@ def worker(
     cpus: Annotated[
         float | None,
         typer.Option(
-            help="Cores that floors may take. [default: all]",
+            help="Cores that floors may take. \\[default: all]",
             envvar="INFRANOISE_CPUS",
             show_default=False,
         ),
@@ -59,7 +60,7 @@ def worker(
     memory: Annotated[
         str | None,
         typer.Option(
-            help="Memory that floors may take, such as 48G. [default: 95 % of the machine's]",
+            help="Memory that floors may take, such as 48G. \\[default: 95 % of the machine's]",
             envvar="INFRANOISE_MEMORY",
             show_default=False,
         ),
@@ -67,7 +68,7 @@ def worker(
     runtime: Annotated[
         list[str] | None,
         typer.Option(
-            help="Offer these kinds of pods only (process, docker). [default: what there is]",
+            help="Offer these kinds of pods only (process, docker). \\[default: what there is]",
             envvar="INFRANOISE_RUNTIMES",
             show_default=False,
         ),
@@ -76,7 +77,7 @@ def worker(
     state: Annotated[
         Path | None,
         typer.Option(
-            help="A folder on a real disk for pods and tasks. [default: /var/lib/infranoise]",
+            help="A folder on a real disk for pods and tasks. \\[default: /var/lib/infranoise]",
             envvar="INFRANOISE_STATE",
             show_default=False,
         ),
@@ -85,7 +86,7 @@ def worker(
         float | None,
         typer.Option(
             min=0,
-            help="Seconds that attempts have to end when the worker is told to go. [default: 300]",
+            help="Seconds that attempts get when the worker is told to go. \\[default: 300]",
             envvar="INFRANOISE_GRACE",
             show_default=False,
         ),
@@ -101,7 +102,8 @@ def worker(
 
     \b
     infranoise worker --broker redis://home:6379/0 --node rack1-a --slots 4
-    infranoise worker --broker rediss://home:6379/0 --runtime docker --memory 48G --grace 1800
+    infranoise worker --broker rediss://home:6379/0 --runtime docker \\
+      --memory 48G --grace 1800
     """
     from .worker import Asked, work
 
@@ -143,7 +145,8 @@ def flower(
 
     \b
     infranoise flower --broker redis://home:6379/0
-    infranoise flower --broker redis://home:6379/0 --address 0.0.0.0 --auth team:secret
+    infranoise flower --broker redis://home:6379/0 --address 0.0.0.0 \\
+      --auth team:secret
     """
     from .flower import show
 

@@ -2,6 +2,7 @@
 and dark pages."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -17,6 +18,9 @@ HEAT = tuple(f"var(--h{k})" for k in range(6))
 HEAT_STEPS = (0.001, 0.25, 0.5, 0.75, 0.999)
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 HEIGHT, ROW = 250, 26
+MOST_NAMES = 16  # of bands; beyond it some are left out of an axis
+GLYPH, GAP = 7.5, 8.0  # pixels of a letter on an axis, and between two names
+BESIDE = 70.0  # pixels that an axis of numbers takes
 DASHES = ([1, 0], [9, 5], [3, 4], [9, 4, 2, 4])
 
 
@@ -150,7 +154,7 @@ def heat_chart(rows: Rows, order: Sequence[str], tasks: Sequence[str]) -> Spec:
     """
     steps = alt.Scale(type="threshold", domain=list(HEAT_STEPS), range=list(HEAT))
     base = alt.Chart(data(rows)).encode(
-        x=bands_axis(order, orient="top"),
+        x=bands_axis(order, beside_px=24 + GLYPH * max(map(len, tasks), default=0), orient="top"),
         y=alt.Y("task:N", sort=list(tasks), title=None, axis=alt.Axis(labelLimit=220, grid=False)),
         tooltip=[
             alt.Tooltip("task:N", title="task"),
@@ -182,11 +186,38 @@ def data(rows: Rows) -> alt.InlineData:
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
-def bands_axis(order: Sequence[str], **axis: Any) -> alt.X:
-    """Bands side by side in their order."""
-    look = alt.Axis(labelAngle=0, labelOverlap=True, grid=False, **axis)
+def bands_axis(order: Sequence[str], beside_px: float = BESIDE, **axis: Any) -> alt.X:
+    """Bands side by side in their order; their names slant where the chart is too narrow.
+
+    Args:
+        beside_px: what the other axis takes of the width, in pixels.
+    """
+    above = axis.get("orient") == "top"
+    least_px = _room_px(order) + beside_px
+    look = alt.Axis(
+        labelAngle=_if_narrow(least_px, -40, 0),
+        labelAlign=_if_narrow(least_px, "left" if above else "right", "center"),
+        labelBaseline=_if_narrow(least_px, "middle", "bottom" if above else "top"),
+        labelLimit=150,
+        labelOverlap=len(order) > MOST_NAMES,
+        grid=False,
+        **axis,
+    )
     scale = alt.Scale(domain=list(order))  # bands without a mark keep their place
     return alt.X("band:O", scale=scale, title=None, axis=look)
+
+
+def _if_narrow(least_px: float, narrow: str | int, wide: str | int) -> alt.ExprRef:
+    """What is decided where the chart is drawn, by the room that it has there."""
+    room = "(isFinite(containerSize()[0]) ? containerSize()[0] : width)"
+    return alt.ExprRef(f"{room} < {least_px:.0f} ? {narrow!r} : {wide!r}")
+
+
+def _room_px(names: Sequence[str]) -> float:
+    """How wide a chart must be for names of equal steps to lie side by side."""
+    pairs = pairwise(names)
+    step = max((GLYPH * (len(a) + len(b)) / 2 + GAP for a, b in pairs), default=0.0)
+    return step * len(names)
 
 
 def _percent(field: str, title: str, **more: Any) -> alt.Y:
@@ -201,7 +232,7 @@ def _colours(count: int) -> list[str]:
 THEME: dict[str, Any] = {
     "background": "transparent",
     "font": FONT,
-    "padding": 4,
+    "padding": {"left": 4, "top": 4, "bottom": 4, "right": 20},
     "view": {"stroke": None},
     "axis": {
         "labelColor": MUTED,

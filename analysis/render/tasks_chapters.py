@@ -9,6 +9,7 @@ from ..rescued import KilledThenPassed, Outcomes
 from ..words import counted, listed, percent
 from .chapter import ABSENT, Cell, Chapter, Figure, Table, Tone, table
 from .charts import Rows, heat_chart
+from .short_names import short_names
 
 MOST_MAPS = 6
 LONGEST_OPEN = 30
@@ -49,17 +50,6 @@ def _heat_lead(found: Findings, tasks: Sequence[str]) -> str:
         return f"The one task {'scores differently' if vary else 'scores the same'} across bands."
     verb = "scores" if len(vary) == 1 else "score"
     return f"{len(vary)} of {len(tasks)} tasks {verb} differently in different bands."
-
-
-def short_names(tasks: Sequence[str]) -> dict[str, str]:
-    """Task -> its name in a chart: without the benchmark's, where all are of one.
-
-    >>> short_names(["suite/a", "suite/b"])
-    {'suite/a': 'a', 'suite/b': 'b'}
-    """
-    benchmarks = {task.partition("/")[0] for task in tasks if "/" in task}
-    alike = len(benchmarks) == 1 and all("/" in task for task in tasks)
-    return {task: one_line(task.partition("/")[2] if alike else task, 60) for task in tasks}
 
 
 def _tiles(tiles: Sequence[Tile], entry: str, short: Mapping[str, str]) -> Rows:

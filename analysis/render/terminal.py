@@ -1,6 +1,7 @@
 """Findings in a terminal: the two sentences, the bands, the causes, the rescued trials."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -18,6 +19,7 @@ from ..rescued import KilledThenPassed, Outcomes
 from ..run_facts import RunFacts
 from ..scores import Score
 from ..words import counted, duration, percent, points
+from .short_names import short_names
 from .unrecorded import unrecorded_text
 
 MOST_ROWS = 15
@@ -99,9 +101,10 @@ def causes_table(run: RunFacts) -> RenderableType:
 def rescued_table(rows: Sequence[KilledThenPassed]) -> RenderableType:
     """Tasks whose trials were killed low and passed high, the most first."""
     table = _table("task", "entry", *(o.band for o in rows[0].by_band), "samples rescued")
+    short = short_names([row.task for row in rows])
     for row in rows[:MOST_ROWS]:
         table.add_row(
-            _shown(row.task),
+            Text(short[row.task]),
             _shown(row.entry),
             *(_letters(o) for o in row.by_band),
             f"{row.rescued} of {row.samples}",
@@ -139,10 +142,11 @@ def _titled(title: str, table: Table) -> RenderableType:
 
 
 def _table(*headings: str) -> Table:
-    """A table without a frame; every column but the first is of numbers."""
+    """A table without a frame; every column but the first is of numbers. No name is cut off."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, heading in enumerate(headings):
-        table.add_column(_shown(heading), justify="right" if place else "left")
+        justify: Literal["left", "right"] = "right" if place else "left"
+        table.add_column(_shown(heading), justify=justify, overflow="fold")
     return table
 
 

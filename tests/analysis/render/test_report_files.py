@@ -83,7 +83,7 @@ def test_the_terminal_shows_the_sentences_the_bands_the_causes_and_the_rescued(
         "Lift of the score against 1x",
         "heavy  policy    33.3 %",
         "Infra errors by cause",
-        "suite/b   heavy   2K   2P         2P            2 of 2",
+        "b      heavy   2K   2P         2P            2 of 2",
         "ceilings enforced by: test (36)",
     ):
         assert piece in text
@@ -91,6 +91,14 @@ def test_the_terminal_shows_the_sentences_the_bands_the_causes_and_the_rescued(
 
 def test_the_tables_fit_a_narrow_terminal(study: Study) -> None:
     assert max(len(line) for line in printed(study).splitlines()) <= 80
+
+
+def test_no_name_is_cut_off_in_a_narrow_terminal(make_ledger: MakeLedger) -> None:
+    names = [
+        {"agent": "policy", "model": "heavy", "name": f"{letter}{'-long' * 7}"} for letter in "ab"
+    ]
+    text = printed(read_study(make_ledger(entries=names)), width=60)
+    assert "…" not in text
 
 
 def test_a_hostile_name_cannot_steer_the_terminal(make_ledger: MakeLedger) -> None:
