@@ -5,7 +5,12 @@ from pathlib import Path
 
 from ..models.errors import DesignError
 
-NAMES = ("INFRANOISE_STORE", "INFRANOISE_BROKER_URL", "INFRANOISE_FLOWER_AUTH")
+NAMES = (
+    "INFRANOISE_STORE",
+    "INFRANOISE_BROKER_URL",
+    "INFRANOISE_FLOWER_AUTH",
+    "INFRANOISE_GATEWAY_SECRET",
+)
 
 
 def from_files(environ: Mapping[str, str]) -> dict[str, str]:

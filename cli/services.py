@@ -1,4 +1,4 @@
-"""Commands that stay: scheduler, worker, flower. Each is one process of a fleet."""
+"""Commands that stay: scheduler, worker, gateway, flower. Each is one process of a fleet."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from .fleet_options import Blobs, Broker, JsonLines, Store
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the program."""
-    for command in (scheduler, worker, flower):
+    for command in (scheduler, worker, gateway, flower):
         app.command(rich_help_panel="A fleet")(command)
 
 
@@ -119,6 +119,51 @@ def worker(
         grace_s=grace,
     )
     raise typer.Exit(work(asked, log_level=log_level))
+
+
+def gateway(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A TOML file that names providers; an experiment will do.",
+            envvar="INFRANOISE_GATEWAY_FILE",
+        ),
+    ],
+    broker: Broker,
+    listen: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Listen here; several hosts may share a port. [default: 127.0.0.1:8484]",
+            envvar="INFRANOISE_GATEWAY_LISTEN",
+            show_default=False,
+        ),
+    ] = None,
+    record_content: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also keep what was asked and answered, in this folder. [default: nothing of it]",
+            envvar="INFRANOISE_GATEWAY_CONTENT",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonLines = False,
+) -> None:
+    """Pass agents' calls on to the APIs of their models. Keys stay here; pods hold tokens.
+
+    A token is good for one attempt, one model and an allowance, and ends with its attempt. What
+    each call took is measured; nothing is tried again. `run` brings a gateway of its own. Tokens
+    are signed with INFRANOISE_GATEWAY_SECRET (or …_FILE), which `scheduler` needs as well.
+
+    \b
+    infranoise gateway providers.toml --broker redis://home:6379/0
+    infranoise gateway providers.toml --listen 0.0.0.0:8484 --broker rediss://home:6379/0
+    """
+    from .gateway import Asked
+    from .gateway import gateway as serve_gateway
+
+    asked = Asked(file, broker, tuple(listen or ["127.0.0.1:8484"]), record_content, json)
+    raise typer.Exit(serve_gateway(asked))
 
 
 def flower(

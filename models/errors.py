@@ -11,6 +11,7 @@
     │   ├── StoreAway          its server cannot be reached; it may come back
     │   └── Deposed            another scheduler leads now; this one may write no more
     ├── BrokerError            the queue cannot be had
+    ├── GatewayError           the gateway to model APIs cannot be had
     ├── BlobError              a packed task or a kept file cannot be had, or is not what it says
     └── PodError               infrastructure: never the model's fault
         ├── Refused            this runtime cannot run this task; names one that can
@@ -104,6 +105,10 @@ class Deposed(LedgerError):
 
 class BrokerError(InfranoiseError):
     """The queue cannot be reached or started."""
+
+
+class GatewayError(InfranoiseError):
+    """The gateway to model APIs cannot be started, or does not answer."""
 
 
 class BlobError(InfranoiseError):

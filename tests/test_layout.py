@@ -18,7 +18,8 @@ MAY_IMPORT = {  # a room may import the rooms named here, and itself
     "workers": {"models"},
     "analysis": {"models"},
     "importers": {"models"},
-    "cli": {"models", "bundled", "scheduler", "workers", "analysis", "importers"},
+    "gateway": {"models"},
+    "cli": {"models", "bundled", "scheduler", "workers", "analysis", "importers", "gateway"},
 }
 ONLY_HERE = {  # a third-party package, and the only places that may import it
     "sqlmodel": ("models/ledger",),
@@ -33,7 +34,12 @@ ONLY_HERE = {  # a third-party package, and the only places that may import it
     "celery": ("workers/app.py", "workers/tasks.py", "scheduler/enqueue.py"),
     "flower": ("cli/flower",),
     "kombu": ("scheduler/enqueue.py",),
+    "aiohttp": ("gateway",),
+    "uvloop": ("gateway/serve.py",),
+    "anthropic": ("workers/harness/shell",),
+    "openai": ("workers/harness/shell",),
     "redis": (
+        "gateway",
         "workers/tasks.py",
         "workers/lease.py",
         "workers/leaving.py",

@@ -12,6 +12,9 @@
 | `infranoise:reaper` | hash | when leases were last looked through, and until when none ends |
 | `infranoise:records` | stream | attempt records on their way home |
 | `infranoise:cancel` | set | attempts that are to be stopped where they run |
+| `infranoise:spent:<attempt>:<fence>` | hash | calls, tokens, micro-dollars, refusals |
+| `infranoise:api:<attempt>:<fence>` | list | an attempt's calls of its model, as they ended |
+| `infranoise:calls` | stream | all calls on their way home |
 
 Times are taken from the server (`TIME`), so that clocks of nodes do not matter.
 """
@@ -23,6 +26,7 @@ FENCE = f"{PREFIX}:fence"
 LEADER = f"{PREFIX}:leader"
 RECORDS = f"{PREFIX}:records"
 CANCEL = f"{PREFIX}:cancel"
+CALLS = f"{PREFIX}:calls"
 
 
 def node_key(node: str) -> str:
@@ -38,3 +42,13 @@ def lease_key(attempt: str) -> str:
 def held_key(node: str) -> str:
     """The attempts that a node holds."""
     return f"{PREFIX}:held:{node}"
+
+
+def spent_key(attempt: str, fence: int) -> str:
+    """What an attempt has taken of the model API under one lease."""
+    return f"{PREFIX}:spent:{attempt}:{fence}"
+
+
+def calls_key(attempt: str, fence: int) -> str:
+    """The calls of an attempt under one lease, in the order in which they ended."""
+    return f"{PREFIX}:api:{attempt}:{fence}"

@@ -257,6 +257,30 @@ class KillReplayRow(Row, table=True):
     state: str = "open"
 
 
+class ApiCallRow(Row, table=True):
+    """One call of a model's API; `document` is the whole `ApiCall`.
+
+    `tokens` are all of the call's; None where its provider did not tell.
+    """
+
+    __tablename__ = "api_call"
+
+    id: str = Field(primary_key=True)
+    experiment: str = Field(foreign_key="experiment.name", index=True)
+    attempt: str = Field(foreign_key="attempt.id", index=True)
+    provider: str
+    model: str
+    at: float
+    ending: str
+    status: int | None = None
+    first_byte_s: float | None = None
+    total_s: float
+    request_id: str
+    tokens: int | None = None
+    cost_usd: float | None = None
+    document: str
+
+
 class LeaderRow(Row, table=True):
     """The highest fence that a leading scheduler ever had: one row, its `id` 1."""
 
