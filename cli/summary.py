@@ -9,6 +9,7 @@ from ..analysis.measured import Measured
 from ..analysis.planned import diagnose_plan, planned_cells
 from ..analysis.prospects import PlannedFactor, Prospect, prospects
 from ..analysis.waves import plan_waves
+from ..models.egress import FACTOR, egress_text
 from ..models.experiment import Experiment
 from ..scheduler.outlook import Outlook
 from ..scheduler.plan import Plan
@@ -153,8 +154,12 @@ def planned_factors(made: Plan) -> list[PlannedFactor]:
 def _further(experiment: Experiment) -> dict[str, list[str]]:
     """Assigned factors beside the band, with their levels."""
     factors = experiment.factors
-    levels = {"concurrency": factors.concurrency, "time_limit": factors.time_limit}
-    return {name: [f"{level:g}" for level in values] for name, values in levels.items() if values}
+    levels = {
+        "concurrency": [f"{level:g}" for level in factors.concurrency],
+        FACTOR: [egress_text(level) for level in factors.egress_mbps],
+        "time_limit": [f"{level:g}" for level in factors.time_limit],
+    }
+    return {name: values for name, values in levels.items() if values}
 
 
 def _noise(noise: Measured) -> Noise:

@@ -8,7 +8,8 @@ class Counters(Value):
 
     `memory_peak_bytes` includes page cache and saturates at the ceiling; `anon_peak_bytes` is
     anonymous memory alone, sampled, so it may miss a short spike. Kills are told by `oom_kills`
-    only: exit codes and fail counts are not evidence of one.
+    only: exit codes and fail counts are not evidence of one. Received and sent (`rx_`, `tx_`) are
+    what passed the pod's own interfaces, without `lo` and without our own measuring.
     """
 
     source: str
@@ -21,5 +22,7 @@ class Counters(Value):
     pids_peak: int | None = None
     rx_bytes: int | None = None
     tx_bytes: int | None = None
+    rx_packets: int | None = None
+    tx_packets: int | None = None
     storage_bytes: int | None = None
     storage_exceeded: bool | None = None

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from .band import Band
+from .egress import Egress
 from .entry import Entry
 from .spec import Spec
 from .value import Value
@@ -15,16 +16,18 @@ NAME = r"^[A-Za-z0-9][\w.-]{0,63}$"
 class Factors(Value):
     """Assigned factors beside the band, crossed with it.
 
-    `concurrency` is trials in flight per node, set per wave; `time_limit` multiplies each task's
+    `concurrency` is trials in flight per node, set per wave; `egress_mbps` caps the rate of a pod's
+    link, both ways, in megabits per second, set per trial; `time_limit` multiplies each task's
     agent timeout, set per trial. A factor with a single level is a setting, not a factor.
     """
 
     concurrency: tuple[Annotated[int, Field(ge=1, le=512)], ...] = ()
+    egress_mbps: tuple[Egress, ...] = ()
     time_limit: tuple[Annotated[float, Field(gt=0)], ...] = ()
 
     @model_validator(mode="after")
     def _levels_differ(self) -> "Factors":
-        for name in ("concurrency", "time_limit"):
+        for name in ("concurrency", "egress_mbps", "time_limit"):
             levels = getattr(self, name)
             if len(set(levels)) != len(levels):
                 raise ValueError(f"{name} names a level twice: {list(levels)}")
@@ -34,6 +37,7 @@ class Factors(Value):
 class Pods(Value):
     """How pods are made: runtime, network, images, and a spec for tasks that declare none.
 
+    `network`: "public" leads everywhere, "internal" to the node and nowhere else, "none" nowhere.
     `images`: "named" takes the image that a task names and builds where it names none; "build"
     builds from every Dockerfile there is. `after_agent`: "stop" kills what the agent leaves running
     before the verifier starts; "keep" lets the services of an agent that ended by itself live on,
@@ -41,7 +45,7 @@ class Pods(Value):
     """
 
     runtime: Literal["auto", "process", "docker", "kubernetes"] = "auto"
-    network: Literal["none", "public"] = "public"
+    network: Literal["none", "internal", "public"] = "public"
     default_spec: Spec | None = None
     build_network: str | None = None
     images: Literal["named", "build"] = "named"
@@ -82,6 +86,15 @@ class Experiment(Value):
                 raise ValueError(
                     f"{kind}: {', '.join(twice)} named twice; give each a name of its own"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _a_cap_has_a_link(self) -> "Experiment":
+        if self.factors.egress_mbps and self.pods.network == "none":
+            raise ValueError(
+                'factors.egress_mbps caps a link, and pods.network = "none" has none; set '
+                'pods.network = "internal" or "public"'
+            )
         return self
 
     @property

@@ -42,7 +42,9 @@ class Effective(Value):
     """Limits as read back from the live cgroup or API object; None: not limited, or not readable.
 
     `enforcement` names the mechanism: the same number enforced otherwise is another band.
-    `differs` lists, in words, each requested limit that is not in force.
+    `differs` lists, in words, each requested limit that is not in force. `egress_mbps` is the cap
+    of the pod's link (megabits per second), `egress_down_mbps` and `egress_up_mbps` the payload
+    that was measured through it, to the pod and from it, before anything ran there.
     """
 
     memory_floor_bytes: int | None = None
@@ -54,5 +56,8 @@ class Effective(Value):
     storage_ceiling_bytes: int | None = None
     pids: int | None = None
     oom_scope: OomScope | None = None
+    egress_mbps: float | None = None
+    egress_down_mbps: float | None = None
+    egress_up_mbps: float | None = None
     enforcement: str
     differs: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from typing import Literal, Self
 from pydantic import Field, ValidationError
 
 from .conditions import Clocks, Conditions, Usage
+from .egress import Egress
 from .entry import Entry
 from .errors import WireError
 from .evidence import Evidence
@@ -67,7 +68,8 @@ class AttemptMessage(_Message):
 
     `fence` is the token of the lease under which it is sent: a message with an old one is refused.
     `blobs` is where the task's folder lies packed, under its content hash, and where logs go;
-    "": `task.directory` is a folder of the node itself. `replay_in` names the band of a kill
+    "": `task.directory` is a folder of the node itself. `egress_mbps` None: the pod's link is
+    neither capped nor measured. `replay_in` names the band of a kill
     replay, where `limits` are not those of the trial's own band.
     """
 
@@ -83,7 +85,8 @@ class AttemptMessage(_Message):
     entry: Entry
     limits: Limits
     runtime: Literal["process", "docker", "kubernetes"]
-    network: Literal["none", "public", "allowlist"]
+    network: Literal["none", "internal", "public", "allowlist"]
+    egress_mbps: Egress | None = None
     agent_timeout_s: float | None
     verifier_timeout_s: float
     build_timeout_s: float

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 
 from ..models.band import Band
+from ..models.egress import egress_level
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
 from ..models.ledger.attempts import Owed, Replay
@@ -47,6 +48,7 @@ def order(
         limits=band.limits(spec),
         runtime=runtime,
         network=experiment.pods.network,
+        egress_mbps=egress_level(key),
         agent_timeout_s=agent_s,
         verifier_timeout_s=spec.verifier_timeout_s,
         build_timeout_s=spec.build_timeout_s,

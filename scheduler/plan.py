@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import overload
 
+from ..models.egress import FACTOR, egress_text
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
 from ..models.limits import Limits
@@ -143,8 +144,14 @@ def _wave_levels(experiment: Experiment) -> Iterator[Levels]:
 
 
 def _trial_levels(experiment: Experiment) -> list[Levels]:
-    limits = experiment.factors.time_limit
-    return [(("time_limit", f"{level:g}"),) for level in limits] if limits else [()]
+    """Every combination of the levels of the factors that are set per trial."""
+    factors = experiment.factors
+    levels: tuple[tuple[str, list[str]], ...] = (
+        (FACTOR, [egress_text(level) for level in factors.egress_mbps]),
+        ("time_limit", [f"{level:g}" for level in factors.time_limit]),
+    )
+    rows = [[(name, text) for text in texts] for name, texts in levels if texts]
+    return list(itertools.product(*rows))
 
 
 def _blocks(experiment: Experiment, tasks: Sequence[Task], levels: Levels) -> tuple[Block, ...]:

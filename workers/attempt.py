@@ -202,6 +202,7 @@ def order_of(message: AttemptMessage, assignment: Assignment) -> PodOrder:
         env=assignment.resolved(task.env),
         workdir=task.workdir,
         network="none" if task.network_mode == "no-network" else message.network,
+        egress_mbps=message.egress_mbps,
         build_timeout_s=message.build_timeout_s,
         relocatable=task.relocatable,
     )

@@ -109,21 +109,6 @@ def read_v2(folder: Path) -> Reading:
     )
 
 
-def network_bytes(net_dev: str) -> tuple[int, int]:
-    """(received, sent) bytes over all interfaces but `lo`, from the text of /proc/PID/net/dev.
-
-    >>> network_bytes("h\\nh\\n  lo: 5 0 0 0 0 0 0 0 5 0\\neth0:1024 8 0 0 0 0 0 0 77 1\\n")
-    (1024, 77)
-    """
-    received = sent = 0
-    for line in net_dev.splitlines()[2:]:
-        name, _, numbers = line.partition(":")
-        if name.strip() != "lo":
-            fields = numbers.split()
-            received, sent = received + int(fields[0]), sent + int(fields[8])
-    return received, sent
-
-
 def _is_count(word: str) -> bool:
     return word.isascii() and word.isdigit()
 

@@ -11,11 +11,16 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol, Self, runtime_checkable
 
 from ...models.counters import Counters
+from ...models.egress import Egress
 from ...models.execution import ExecResult
 from ...models.kube_evidence import KubeEvidence
 from ...models.limits import Effective, Limits
 
-Network = Literal["none", "public", "allowlist"]
+Network = Literal["none", "internal", "public", "allowlist"]
+LINKED: frozenset[Network] = frozenset({"internal"})
+"""Networks of a pod that lead to its node and nowhere else."""
+PEER_URL = "INFRANOISE_PEER_URL"
+"""Names, inside a pod that has a link, the server at the node's end of it."""
 OUTPUT_CAP_BYTES = 4 * 1024 * 1024
 
 
@@ -25,7 +30,8 @@ class PodOrder:
 
     `environment` is the task's `environment/` folder, content-addressed by `environment_hash`;
     `image` is the image that the task names instead of a Dockerfile. `expires_at` (Unix seconds)
-    is when `reap` may take the pod for abandoned.
+    is when `reap` may take the pod for abandoned. `egress_mbps` None: its link is neither capped
+    nor measured.
     """
 
     attempt_id: str
@@ -39,6 +45,7 @@ class PodOrder:
     env: Mapping[str, str] = field(default_factory=dict)
     workdir: str | None = None
     network: Network = "public"
+    egress_mbps: Egress | None = None
     build_timeout_s: float = 600.0
     start_timeout_s: float = 60.0
     output_cap_bytes: int = OUTPUT_CAP_BYTES

@@ -11,7 +11,6 @@ from infranoise.workers.meters.cgroup import (
     Reading,
     count,
     flat_keyed,
-    network_bytes,
     quota_v1,
     quota_v2,
     read_v1,
@@ -110,14 +109,3 @@ def test_lines_of_another_shape_are_left_out(text: str, pairs: dict[str, int]) -
 @given(st.integers(1_000, 10_000_000), st.integers(1_000, 1_000_000))
 def test_both_versions_tell_a_quota_as_the_same_cores(quota: int, period: int) -> None:
     assert quota_v1(f"{quota}\n", f"{period}\n") == quota_v2(f"{quota} {period}\n")
-
-
-def test_interfaces_add_up_and_loopback_does_not_count() -> None:
-    text = (
-        "Inter-|   Receive                                                |  Transmit\n"
-        " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets\n"
-        "    lo:     900     1    0    0    0     0          0         0      900     1    0\n"
-        "  eth0: 1000     2    0    0    0     0          0         0      50     1    0    0\n"
-        "  eth1:24        2    0    0    0     0          0         0      7     1    0    0\n"
-    )
-    assert network_bytes(text) == (1024, 57)

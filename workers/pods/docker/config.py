@@ -13,7 +13,6 @@ LABEL = "dev.infranoise."
 IDLE = ("sleep", "2147483647")
 # What a trial could disturb its neighbours with on the shared bridge, or reach the host's disks by.
 DROPPED_CAPABILITIES = ("NET_RAW", "MKNOD")
-NETWORK_MODES = {"none": "none", "public": "bridge"}
 
 
 def labels(order: PodOrder, owner: str) -> dict[str, str]:
@@ -27,20 +26,26 @@ def labels(order: PodOrder, owner: str) -> dict[str, str]:
     }
 
 
-def container(order: PodOrder, image_id: str, owner: str) -> dict[str, Any]:
+def container(
+    order: PodOrder, image_id: str, owner: str, network: str, env: Mapping[str, str]
+) -> dict[str, Any]:
     """The body of the engine's `create` call.
 
     The image's ENTRYPOINT, CMD and HEALTHCHECK are replaced: nothing runs in a pod but what is
     asked of it. Its ENV, USER and WORKDIR stand unless the order has its own.
+
+    Args:
+        network: the engine's network that it joins, or "none".
+        env: what else stands in its environment.
     """
     body: dict[str, Any] = {
         "Image": image_id,
         "Entrypoint": [IDLE[0]],
         "Cmd": list(IDLE[1:]),
         "Healthcheck": {"Test": ["NONE"]},
-        "Env": [f"{name}={value}" for name, value in order.env.items()],
+        "Env": [f"{name}={value}" for name, value in {**env, **order.env}.items()],
         "Labels": labels(order, owner),
-        "HostConfig": host_config(order.limits, NETWORK_MODES[order.network]),
+        "HostConfig": host_config(order.limits, network),
     }
     if order.workdir:
         body["WorkingDir"] = order.workdir

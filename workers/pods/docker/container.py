@@ -1,7 +1,7 @@
 """One container and its lives: made, met on this host, started again, removed."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from tarfile import TarError
 from typing import Any
@@ -34,6 +34,7 @@ class Container:
         self._id: str | None = None
         self._before: Counters | None = None
         self.host: HostView | None = None
+        self.met_again: Callable[[HostView], object] = lambda host: None
 
     @property
     def id(self) -> str:
@@ -114,6 +115,8 @@ class Container:
         client.start(self.id)
         try:
             self._meet(client)
+            if self.host is not None:
+                self.met_again(self.host)
         except StartFailed as error:
             raise PodLost(f"it does not start again: {error}", reason="exited") from error
 

@@ -10,7 +10,8 @@ from ....models.counters import Counters
 
 SOURCE = "docker-api"
 NS_PER_S = 1_000_000_000
-SUMS = {"oom_kills", "cpu_s", "throttled_s", "throttled_periods", "rx_bytes", "tx_bytes"}
+PASSED = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets")
+SUMS = {"oom_kills", "cpu_s", "throttled_s", "throttled_periods", *PASSED}
 PEAKS = {"memory_peak_bytes", "anon_peak_bytes", "pids_peak"}
 
 
@@ -36,8 +37,7 @@ def from_stats(
         throttled_s=_seconds(throttling.get("throttled_time")),
         throttled_periods=throttling.get("throttled_periods"),
         pids_peak=(stats.get("pids_stats") or {}).get("current"),
-        rx_bytes=sum(network["rx_bytes"] for network in networks),
-        tx_bytes=sum(network["tx_bytes"] for network in networks),
+        **{name: sum(network[name] for network in networks) for name in PASSED},
         storage_bytes=storage_bytes,
     )
 

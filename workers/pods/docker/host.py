@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,11 @@ class HostView:
             return None
         return int(children[0]) if children else 0
 
+    @property
+    def pid(self) -> int:
+        """The container's PID 1, as this host numbers it."""
+        return self._init
+
     def alive(self) -> bool:
         """Whether the container's control group still exists."""
         return self._group.oom_kills() is not None
@@ -128,8 +134,7 @@ class HostView:
             throttled_s=read.throttled_s,
             throttled_periods=read.throttled_periods,
             pids_peak=read.pids_peak or read.pids,
-            rx_bytes=self.watch.received_bytes,
-            tx_bytes=self.watch.sent_bytes,
+            **(asdict(self.watch.passed) if self.watch.passed else {}),
             storage_bytes=self._layer.used_bytes() if self._layer else None,
             storage_exceeded=self._layer.exceeded if self._layer else None,
         )

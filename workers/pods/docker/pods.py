@@ -1,20 +1,23 @@
 """Pods that are containers of a Docker engine, through its SDK.
 
 Floors are reservations and CPU shares, ceilings are limits and CPU quota, swap is none unless the
-band grants it. A pod joins the engine's bridge or no network; none is made for it, because making
-and removing one costs more than the rest of a pod's life.
+band grants it. A pod joins the engine's bridge, one internal bridge that all pods share, or no
+network; none is made for it alone, because making and removing one costs more than the rest of a
+pod's life.
 """
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ....models.errors import Refused, StartFailed
+from ...network import egress
 from .. import owner
 from ..pod import PodOrder
 from .config import LABEL, expired
 from .container import remove
 from .engine import Engine, EngineFacts
 from .image import Images
+from .network import Networks
 from .pod import DockerPod
 
 COMPOSE = "docker-compose.yaml"
@@ -43,6 +46,7 @@ class DockerPods:
     ) -> None:
         self._engine = Engine(base_url)
         self._images = Images(self._engine, locks, build_network, build_args)
+        self._networks = Networks(self._engine)
         self._owner = owner.owner()
         self._facts: EngineFacts | None = None
 
@@ -59,6 +63,14 @@ class DockerPods:
                 "the network policy `allowlist` cannot be enforced by the docker runtime: a bridge "
                 "lets through all hosts or none; use `public` or `none`"
             )
+        if order.network == "internal" or order.egress_mbps is not None:
+            if not self._engine.local:
+                return (
+                    "links of containers on another machine cannot be reached from here; run a "
+                    'worker there, or set network = "public" without the factor egress_mbps'
+                )
+            if why := egress.refusal(order.network, order.egress_mbps, linked=True):
+                return why
         if order.image is None and not (environment / DOCKERFILE).is_file():
             return (
                 f"neither {environment / DOCKERFILE} nor an image is named: give the task a "
@@ -86,7 +98,8 @@ class DockerPods:
         image_id = self._images.id_of(order)
         if image_id is None:
             raise StartFailed("the image of this pod is not prepared", reason="no_image")
-        return DockerPod(self._engine, self._engine_facts(), order, image_id, self._owner)
+        networks = self._networks
+        return DockerPod(self._engine, self._engine_facts(), order, image_id, self._owner, networks)
 
     def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
         """Remove containers of ours whose time is over or whose worker is dead."""
@@ -126,7 +139,8 @@ class DockerPods:
         }
 
     def close(self) -> None:
-        """Nothing is held open between calls."""
+        """End the server that containers find at this node."""
+        self._networks.peer.close()
 
     def _engine_facts(self) -> EngineFacts:
         if self._facts is None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ....models.limits import OomScope
-from ...meters.cgroup import Reading, network_bytes
+from ...meters.cgroup import Reading
+from ...meters.traffic import Traffic, traffic
 from .cgroup import HostCgroup
 from .layer import Layer
 
@@ -89,8 +90,8 @@ class PodWatch:
         self._scope = scope
         self._alarm: tuple[int, int] | None = _alarm(group) if scope == "pod" else None
         self.last = Reading()
-        self.received_bytes: int | None = None
-        self.sent_bytes: int | None = None
+        self._passed: Traffic | None = None
+        self._left_out = Traffic()
         self.ended_by_oom = False
 
     @property
@@ -131,8 +132,7 @@ class PodWatch:
     def sample(self) -> Reading:
         """Read the control group now; `anon_bytes` and `pids` are the highest ever sampled."""
         with suppress(OSError):
-            network = network_bytes(self._network.read_text())
-            self.received_bytes, self.sent_bytes = network
+            self._passed = traffic(self._network.read_text())
         self._sampled = time.monotonic()
         now = asdict(self._group.read())
         now["anon_bytes"] = _highest(self.last.anon_bytes, now["anon_bytes"])
@@ -140,6 +140,16 @@ class PodWatch:
         # A container that goes takes its files away one by one: what was read of it stays.
         self.last = replace(self.last, **{k: v for k, v in now.items() if v is not None})
         return self.last
+
+    @property
+    def passed(self) -> Traffic | None:
+        """What passed through the pod's network, as last sampled; None: it was never read."""
+        return None if self._passed is None else self._passed.since(self._left_out)
+
+    def leave_out_traffic(self) -> None:
+        """Count what passes from now on: what passed before was our own measuring."""
+        self.sample()
+        self._left_out = self._passed or Traffic()
 
     def close(self) -> None:
         """Give the descriptor back."""

@@ -1,11 +1,13 @@
 """A pod's own counters as `Counters`. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from ....models.counters import Counters
 from ....models.kube_evidence import KubeEvidence
 from ....models.kube_rows import STORAGE_CEILING
-from ...meters.cgroup import NS_PER_S, US_PER_S, count, flat_keyed, network_bytes
+from ...meters.cgroup import NS_PER_S, US_PER_S, count, flat_keyed
+from ...meters.traffic import traffic
 
 
 def from_files(inside: Mapping[str, str], before: Counters | None) -> Counters:
@@ -18,8 +20,8 @@ def from_files(inside: Mapping[str, str], before: Counters | None) -> Counters:
         before: the last reading; a count that cannot be read now stays.
     """
     read = _v2(inside) if "memory.events" in inside else _v1(inside)
-    received, sent = network_bytes(inside.get("proc/net/dev", ""))
-    now = read | {"rx_bytes": received, "tx_bytes": sent}
+    net_dev = inside.get("proc/net/dev")
+    now = read | (asdict(traffic(net_dev)) if net_dev else {})
     kept = {name: value for name, value in now.items() if value is not None}
     return (before or Counters(source="kubernetes")).model_copy(update=kept)
 

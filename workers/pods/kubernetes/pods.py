@@ -76,10 +76,16 @@ class KubernetesPods:
             )
         if order.network == "allowlist":
             return "a cluster's NetworkPolicy knows no host names, so no allowlist; use `public`"
-        if order.network == "none":
+        if order.egress_mbps is not None:
+            return (
+                "egress_mbps cannot be set in a cluster: which plugin shapes a pod's link, and "
+                "whether it does, is not told; leave the factor out, or take the docker runtime"
+            )
+        if order.network in ("none", "internal"):
             return (
                 "a NetworkPolicy is accepted and does nothing under many network plugins, so "
-                "`none` cannot be promised; run this task with the docker or process runtime"
+                f"`{order.network}` cannot be promised; run this task with the docker or process "
+                "runtime"
             )
         if image_of(order, self._shape) is None:
             return (

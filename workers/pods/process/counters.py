@@ -1,12 +1,15 @@
 """What a process pod has consumed, put together from who has seen what. Pure."""
 
+from dataclasses import asdict
+
 from ....models.counters import Counters
-from ...meters.cgroup import Reading, network_bytes
+from ...meters.cgroup import Reading
+from ...meters.traffic import Traffic
 from .vigil import Seen
 
 
 def tally(
-    source: str, reading: Reading, seen: Seen, storage_bytes: int, net_dev: str | None
+    source: str, reading: Reading, seen: Seen, storage_bytes: int, passed: Traffic | None
 ) -> Counters:
     """Counters of now.
 
@@ -14,9 +17,8 @@ def tally(
         source: who enforces the limits, and counts.
         reading: the latest look at the pod's group.
         seen: what its vigil has sampled; includes that look.
-        net_dev: the text of net/dev in the pod's own network; None where it has none.
+        passed: through the pod's own network; None where it has none.
     """
-    received, sent = (None, None) if net_dev is None else network_bytes(net_dev)
     return Counters(
         source=source,
         oom_kills=reading.oom_kills,
@@ -27,8 +29,7 @@ def tally(
         throttled_periods=reading.throttled_periods,
         # Before Linux 6.1 the kernel keeps no peak: then the samples have to do.
         pids_peak=reading.pids_peak if reading.pids_peak is not None else seen.pids_peak,
-        rx_bytes=received,
-        tx_bytes=sent,
+        **({} if passed is None else asdict(passed)),
         storage_bytes=storage_bytes,
         storage_exceeded=seen.storage_exceeded,
     )

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 from ....models.errors import StartFailed, Unschedulable
+from ...network.shaping import why_no_links
 from . import enforcement, private_tree, userland
 from .enclosure import Launcher, id_map
 from .enforcement import Enforcement, Grounds
@@ -110,7 +111,9 @@ class Ground:
         }
 
     def _cannot(self) -> list[str]:
-        lacks = ["build images", "allowlist a network", "shape egress"]
+        lacks = ["build images", "allowlist a network"]
+        if why := why_no_links():
+            lacks += [f"shape egress ({why})"]
         if not self.enclosed:
             lacks += ["hide the machine's files and processes", "count network bytes"]
         if self.ids[2] == 1 or not self.enclosed:

@@ -9,8 +9,12 @@ from ....models.counters import Counters
 from ....models.errors import PodLost, Refused, StartFailed
 from ....models.execution import KILLED, ExecResult
 from ....models.limits import Effective
+from ...meters.traffic import Traffic, traffic
+from ...network import egress
+from ...network.link import INSIDE, Link, join
+from ...network.peer import Peer
 from .. import command, owner
-from ..pod import PodOrder
+from ..pod import LINKED, PEER_URL, PodOrder
 from . import private_tree, residue, tree_copy
 from .counters import tally
 from .enclosure import Enclosure
@@ -31,8 +35,13 @@ OOM_COUNT_TIMEOUT_S = 0.5
 class ProcessPod:
     """One pod; made by `ProcessPods.pod`."""
 
-    def __init__(self, order: PodOrder, made_from: Template, ground: Ground) -> None:
+    def __init__(
+        self, order: PodOrder, made_from: Template, ground: Ground, peer: Peer | None = None
+    ) -> None:
         self.order = order
+        self._peer = peer or Peer()
+        self._link: Link | None = None
+        self._measuring = Traffic()
         self.image_id = made_from.id
         self._template, self._ground = made_from, ground
         self._folder = ground.state / "pods" / private_tree.slug(order.attempt_id)
@@ -74,7 +83,7 @@ class ProcessPod:
         try:
             result = command.run(
                 joined(group.joins(), self._inside(user, cwd), argv),
-                env=environment(self.order, self._template.env, env or {}, self.root),
+                env=environment(self.order, self._template.env, self._told(env), self.root),
                 cwd=None if self._enclosure else self._on_machine(cwd),
                 cap_bytes=self.order.output_cap_bytes,
                 kill=group.kill,
@@ -120,9 +129,10 @@ class ProcessPod:
         reading = self._group.look()
         self._vigil.note(reading)
         storage_bytes = self._vigil.check_storage()
-        net_dev = None if self._enclosure is None else self._enclosure.net_dev()
         source, seen = self._group.enforcement, self._vigil.seen()
-        self._last = tally(source, reading, seen, storage_bytes, net_dev)
+        passed = self._passed()
+        own = passed.since(self._measuring) if passed else None
+        self._last = tally(source, reading, seen, storage_bytes, own)
         return self._last
 
     def stop(self) -> None:
@@ -164,6 +174,7 @@ class ProcessPod:
             self._enclosure = self._ground.launcher.open(self._request(), patience_s)
             group.follow(self._enclosure.pid)
             self._note()
+            effective = self._linked(self._enclosure.pid, effective)
         self._vigil = Vigil(
             group.look,
             storage_bytes=self._storage_bytes,
@@ -175,6 +186,27 @@ class ProcessPod:
         )
         self._vigil.start()
         return effective.model_copy(update={"cpuset": cpus_allowed()})
+
+    def _linked(self, pid: int, effective: Effective) -> Effective:
+        """Link the pod to this node, if its network is to be that, and settle its egress."""
+        if self.order.network not in LINKED:
+            return effective
+        self._link = link = join(pid)
+        wanted = self.order.egress_mbps
+        if wanted is None:
+            return effective
+        seen = egress.settle(egress.PodEnd(pid, INSIDE, link.device, link.node), wanted, self._peer)
+        self._measuring = self._passed() or Traffic()
+        return egress.told(effective, wanted, seen)
+
+    def _passed(self) -> Traffic | None:
+        net_dev = None if self._enclosure is None else self._enclosure.net_dev()
+        return None if net_dev is None else traffic(net_dev)
+
+    def _told(self, env: Mapping[str, str] | None) -> dict[str, str]:
+        """What a command finds beside the environment of its image and order."""
+        where = {} if self._link is None else {PEER_URL: self._peer.url(self._link.node)}
+        return where | dict(env or {})
 
     def _note(self) -> None:
         folders = self._group.folders() if self._group else ()
@@ -194,7 +226,7 @@ class ProcessPod:
             workdir=str(self._workdir),
             binds=list(userland.binds),
             devices=list(userland.devices),
-            network=self.order.network != "none",
+            network=self.order.network == "public",
             ids=self._ground.ids,
         )
 

@@ -12,7 +12,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ....models.errors import Refused
-from ..pod import PodOrder
+from ...network import egress
+from ...network.peer import Peer
+from ..pod import LINKED, PodOrder
 from . import residue, template
 from .ground import Ground
 from .plain_files import REMEDY
@@ -34,6 +36,7 @@ class ProcessPods:
         self.state = state
         self._ground = ground
         self._lock = threading.Lock()
+        self._peer = Peer()
 
     @property
     def ground(self) -> Ground:
@@ -47,6 +50,8 @@ class ProcessPods:
         """As `Pods.refuse` says."""
         if order.network == "allowlist":
             return 'a process pod has the whole network or none, no allowlist; set network = "none"'
+        if why := egress.refusal(order.network, order.egress_mbps, order.network in LINKED):
+            return why
         if problem := template.refusal(order.environment, order.image):
             return problem
         if not self.ground.enclosed and not order.relocatable:
@@ -54,7 +59,7 @@ class ProcessPods:
                 f"the task needs a file tree of its own, and there are no namespaces here "
                 f"({self.ground.unenclosed_because}); {REMEDY}"
             )
-        if not self.ground.enclosed and order.network == "none":
+        if not self.ground.enclosed and order.network != "public":
             why = self.ground.unenclosed_because
             return f"there are no network namespaces here ({why}); {REMEDY}"
         return None
@@ -68,7 +73,7 @@ class ProcessPods:
     def pod(self, order: PodOrder) -> ProcessPod:
         """As `Pods.pod` says; ImageBuildFailed when it was not prepared."""
         made_from = template.load(self.state, order.environment_hash)
-        return ProcessPod(order, made_from, self.ground)
+        return ProcessPod(order, made_from, self.ground, self._peer)
 
     def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
         """As `Pods.reap` says."""
@@ -86,6 +91,7 @@ class ProcessPods:
         return self.ground.facts()
 
     def close(self) -> None:
-        """End the launcher process; pods that run are not touched."""
+        """End the launcher process and the links' server; pods that run are not touched."""
+        self._peer.close()
         if self._ground is not None:
             self._ground.launcher.close()

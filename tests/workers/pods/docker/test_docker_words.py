@@ -64,7 +64,7 @@ def test_limits_in_the_engines_words(limits: Limits, asked: dict[str, int]) -> N
 
 
 def test_every_pod_is_fenced_in() -> None:
-    body = docker_config.container(order(network="none"), "sha256:1", "me")
+    body = docker_config.container(order(network="none"), "sha256:1", "me", "none", {})
     config = body["HostConfig"]
     assert config["Init"] is True
     assert config["SecurityOpt"] == ["no-new-privileges"]
@@ -146,7 +146,10 @@ STATS_V1 = {  # of engine 20.10 on cgroup v1, cut down
     },
     "memory_stats": {"usage": 9, "max_usage": 67_108_864, "stats": {"rss": 5, "total_rss": 6}},
     "pids_stats": {"current": 3},
-    "networks": {"eth0": {"rx_bytes": 10, "tx_bytes": 2}, "eth1": {"rx_bytes": 1, "tx_bytes": 1}},
+    "networks": {
+        "eth0": {"rx_bytes": 10, "rx_packets": 3, "tx_bytes": 2, "tx_packets": 1},
+        "eth1": {"rx_bytes": 1, "rx_packets": 1, "tx_bytes": 1, "tx_packets": 1},
+    },
 }
 STATS_V2 = {  # as the API documents cgroup v2: no highest usage, another name for anonymous memory
     "cpu_stats": {"cpu_usage": {"total_usage": 1}, "throttling_data": {}},
@@ -167,6 +170,8 @@ def test_counters_of_an_engine_elsewhere() -> None:
         pids_peak=3,
         rx_bytes=11,
         tx_bytes=3,
+        rx_packets=4,
+        tx_packets=2,
         storage_bytes=77,
     )
     newer = docker_counters.from_stats(STATS_V2, oom_kills=None)
