@@ -98,6 +98,11 @@ def _agent_broke(evidence: Evidence) -> bool:
     return bool(evidence.agent_fault) or (agent is not None and agent.exit_code not in (0, None))
 
 
+def _silence(evidence: Evidence) -> str:
+    heard, said = evidence.node_silent_s, "the node stopped renewing the attempt's lease"
+    return said if heard is None else f"{said}; it was last heard of {heard:.1f} s before"
+
+
 def _why_no_verdict(evidence: Evidence) -> str:
     verifier = evidence.phase("verifier")
     if verifier is None:
@@ -126,7 +131,7 @@ RULES: tuple[Rule, ...] = (
     Rule("harness broke", lambda e: e.harness_fault, "infra_error", "harness",
          detail=lambda e: e.harness_fault),
     Rule("node lost", lambda e: e.node_seen == "no", "infra_error", "node_lost",
-         detail=lambda e: "the node stopped renewing the attempt's lease"),
+         detail=_silence),
     Rule("killed at its ceiling", _killed_main, "infra_error", "oom_killed", "main", _kills),
     Rule("pod not had", lambda e: e.fault, "infra_error", _fault_cause, detail=_fault_words),
     Rule("disk filled to its ceiling", lambda e: e.storage_exceeded == "yes", "infra_error",

@@ -88,17 +88,17 @@ class StoreAway(LedgerError):
 
 
 class Deposed(LedgerError):
-    """Another scheduler took the lead; nothing of what this one meant to write was written.
+    """Another scheduler took the lead; nothing of what this one meant to do was done.
 
     Args:
-        fence: the lead under which it was to be written.
-        seen: the higher one that the ledger has seen.
+        fence: the lead under which it was to be done.
+        seen: the lead that the ledger or the queue server knows.
     """
 
     def __init__(self, fence: int, seen: int) -> None:
         self.fence, self.seen = fence, seen
         super().__init__(
-            f"another scheduler leads (fence {seen}, ours was {fence}); nothing was written: "
+            f"another scheduler leads (fence {seen}, ours was {fence}); nothing was changed: "
             "let it go on, or stop it and start this one again"
         )
 

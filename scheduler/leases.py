@@ -1,21 +1,28 @@
-"""Home's side of the leases: who leads, which nodes there are, grants, and what has run out."""
+"""Home's side of the leases: who leads, which nodes there are, grants, and what has run out.
+
+Once `lead` was asked, everything that changes what others hold is refused with `Deposed` unless
+this scheduler leads, in the step that would have done it.
+"""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import batched
 from typing import Any, cast
 
 import redis
 
-from ..models.errors import BrokerError
+from ..models.errors import BrokerError, Deposed
 from ..models.lease import keys, scripts
 from ..models.lease.capacity import Capacity
 
 FRESH_MS = 5_000  # a node that was not heard of for so long gets nothing more; less than a lease
 GRANT_MS = 10_000  # time for a message to reach its node, where a slot is free, and be started
+LONGEST_MS = 10_000  # no lease is renewed for longer
 REAP_AT_ONCE = 500
 REAP_GAP_MS = 3_000  # after so long without a look at the leases, nodes get time to renew them
 REAP_HOLD_MS = 5_000  # two heartbeats, and some
+UNLED, NOBODY = 0, -1  # the lead of a run of one's own; of a scheduler that waits for its turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +75,15 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class RunOut:
-    """A lease that ran out; `started` tells whether its node had begun the attempt."""
+    """A lease that ran out; `started` tells whether its node had begun the attempt.
+
+    `silent_s` is how long its node had not been heard of then; None where it never was.
+    """
 
     attempt: str
     node: str
     started: bool
+    silent_s: float | None = None
 
 
 class Leases:
@@ -80,16 +91,19 @@ class Leases:
 
     Raises:
         BrokerError: from every method, when the server goes away.
+        Deposed: from every method that changes what others hold, where another leads.
     """
 
     def __init__(self, address: str) -> None:
         self._redis: redis.Redis = redis.Redis.from_url(
             address, socket_timeout=15, health_check_interval=10, decode_responses=True
         )
+        self._fence = UNLED
         register = self._redis.register_script
         self._grant, self._reap = register(scripts.GRANT), register(scripts.REAP)
         self._revoke, self._lead = register(scripts.REVOKE), register(scripts.LEAD)
         self._step_down, self._despair = register(scripts.STEP_DOWN), register(scripts.DESPAIR)
+        self._stop, self._still = register(scripts.STOP), register(scripts.STILL)
 
     def lead(self, token: str, for_ms: int, at_least: int = 1) -> int:
         """Take or renew the lead; the fence of this lead, 0 where another leads.
@@ -97,7 +111,14 @@ class Leases:
         Args:
             at_least: the lowest fence that a new lead may have.
         """
-        return int(self._run(self._lead, token, for_ms, at_least))
+        fence = int(self._run(self._lead, token, for_ms, at_least))
+        self._fence = fence or NOBODY
+        return fence
+
+    def check_lead(self) -> None:
+        """Whether this scheduler may go on: nothing, or `Deposed`."""
+        if self._fence != UNLED:
+            self._run(self._still, self._fence)
 
     def leader(self) -> str:
         """The token of the scheduler that leads; "" where none does."""
@@ -130,24 +151,24 @@ class Leases:
         """Grant leases where the node is up, fresh and has room; fences, 0 where refused."""
         if not wanted:
             return []
-        words: list[str | int] = [FRESH_MS, GRANT_MS]
+        words: list[str | int] = [self._fence, FRESH_MS, GRANT_MS]
         for one in wanted:
             words += [one.attempt, one.node, one.floor.cpu_m, one.floor.memory_bytes]
         return [int(fence) for fence in self._run(self._grant, *words)]
 
     def revoke(self, attempts: Sequence[str]) -> int:
         """Take back leases; their capacity is free again."""
-        return int(self._run(self._revoke, *attempts)) if attempts else 0
+        return int(self._run(self._revoke, self._fence, *attempts)) if attempts else 0
 
     def run_out(self) -> list[RunOut]:
         """End the leases whose time is over."""
-        said = self._run(self._reap, REAP_AT_ONCE, REAP_GAP_MS, REAP_HOLD_MS)
-        return [RunOut(said[i], said[i + 1], said[i + 2] == "1") for i in range(0, len(said), 3)]
+        times = (REAP_AT_ONCE, REAP_GAP_MS, REAP_HOLD_MS, LONGEST_MS)
+        return [_run_out(*one) for one in batched(self._run(self._reap, self._fence, *times), 4)]
 
     def despair_of(self, nodes: Sequence[str]) -> None:
         """End the leases that nodes which are not heard of have not started."""
         if nodes:
-            self._run(self._despair, *nodes)
+            self._run(self._despair, self._fence, *nodes)
 
     def held(self, attempts: Sequence[str]) -> set[str]:
         """Those of the attempts that have a lease."""
@@ -162,7 +183,7 @@ class Leases:
     def cancel(self, attempts: Sequence[str]) -> None:
         """Ask the nodes to stop attempts; they do so at their next heartbeat."""
         if attempts:
-            self._command("sadd", keys.CANCEL, *attempts)
+            self._run(self._stop, self._fence, *attempts)
 
     def set_state(self, node: str, state: str) -> bool:
         """Set a node `up` or `drain`; False if there is no such node."""
@@ -187,6 +208,11 @@ class Leases:
     def _run(self, script: Any, *words: str | int) -> Any:
         try:
             return script(args=words)
+        except redis.ResponseError as error:
+            word, _, leads = str(error).partition(" ")
+            if word == scripts.DEPOSED:
+                raise Deposed(self._fence, int(leads)) from error
+            raise _gone(error) from error
         except redis.RedisError as error:
             raise _gone(error) from error
 
@@ -195,6 +221,11 @@ class Leases:
             return getattr(self._redis, name)(*words)
         except redis.RedisError as error:
             raise _gone(error) from error
+
+
+def _run_out(attempt: str, node: str, started: str, silent_ms: str) -> RunOut:
+    silent_s = float(silent_ms) / 1000 if silent_ms else None
+    return RunOut(attempt, node, started == "1", silent_s)
 
 
 def _node_state(node: str, fields: dict[str, str], silent_s: float) -> NodeState:

@@ -14,26 +14,28 @@ from random import Random
 from sqlalchemy import Engine
 
 from ..models.errors import WireError
-from ..models.evidence import Evidence
 from ..models.ledger.attempts import abandon, place
 from ..models.ledger.events import note
 from ..models.ledger.ingest import Ending, ingest
 from ..models.ledger.nodes import write_node
 from ..models.ledger.open_work import open_work
 from ..models.ledger.rounds import STOPPED
+from ..models.ledger.states import states
 from ..models.message import AttemptRecord
 from ..models.node import NodeProfile
 from .collect import Collector
+from .deaf import Deaf
+from .endings import ending
 from .enqueue import Enqueuer
 from .happened import Happened
-from .leases import Grant, Leases, NodeState
-from .placement import Placed, Room
+from .leases import Grant, Leases, NodeState, RunOut
+from .placement import Placed
 from .placement import place as choose_nodes
+from .rooms import rooms
 from .rounds import Stop, Watch
 from .window import Window, attempt_of
 
 LOOK_EVERY_S = 2.0  # how often experiments' states and lost leases are looked for in the ledger
-NEVER_STARTED = "its message was lost: no node began it"
 
 
 @dataclass(slots=True)
@@ -63,6 +65,7 @@ class Service:
     _looked_at: float = 0.0
     _suspects: set[str] = field(default_factory=set)
     _profiles: dict[str, str] = field(default_factory=dict)
+    _deaf: Deaf = field(default_factory=Deaf)
 
     def tick(self, wait_s: float) -> None:
         """One round; waits at most `wait_s` for a record.
@@ -89,7 +92,8 @@ class Service:
         """The only node is gone: what comes home no more ends as `node_lost`."""
         self._receive(0)
         for name, window in self.windows.items():
-            self._end(name, {a: one.node for a, one in window.running.items()}, lost=True)
+            lost = {a: RunOut(a, one.node, True) for a, one in window.running.items()}
+            self._end(name, lost)
 
     def _look_at_experiments(self) -> None:
         work = {n: w for n, w in open_work(self.engine).items() if self.only in (None, n)}
@@ -122,7 +126,7 @@ class Service:
         window = self.windows.get(name)
         if stop is not None and window is not None:
             window.end_with_begun_waves()
-            note(self.engine, name, STOPPED, stop.sentence, stop.document)
+            note(self.engine, name, STOPPED, stop.sentence, stop.document, fence=self.fence)
 
     # -- out ----------------------------------------------------------------------------------
 
@@ -133,29 +137,14 @@ class Service:
         lines = [window.line(time.monotonic()) for window in active]
         if not any(line.waiting for line in lines):
             return
-        rooms = self._rooms(self._look_at_nodes())
-        placed = choose_nodes(lines, rooms, self.random, time.monotonic())
+        now = time.monotonic()
+        able = rooms(
+            self._look_at_nodes(),
+            self.windows.values(),
+            lambda node: self._deaf.passes_over(node, now),
+        )
+        placed = choose_nodes(lines, able, self.random, now)
         self._grant_and_send(placed)
-
-    def _rooms(self, nodes: Sequence[NodeState]) -> list[Room]:
-        levels: dict[str, int | None] = {}
-        running: dict[str, int] = defaultdict(int)
-        for window in self.windows.values():
-            for one in window.running.values():
-                levels[one.node] = one.concurrency
-                running[one.node] += 1
-        return [
-            Room(
-                n.id,
-                n.total,
-                n.free,
-                levels.get(n.id) or n.total.slots,
-                running[n.id],
-                n.runtimes,
-            )
-            for n in nodes
-            if n.takes_trials
-        ]
 
     def _grant_and_send(self, placed: Sequence[Placed]) -> None:
         wants = []
@@ -176,6 +165,7 @@ class Service:
         place(self.engine, window.experiment.name, node, going, fence=self.fence)
         now = time.time()
         fences = [fence for _, fence in trials]
+        self.leases.check_lead()
         self.enqueuer.send(
             node, [window.message(trial, fence, now) for trial, fence in zip(going, fences)]
         )
@@ -187,13 +177,19 @@ class Service:
         records: dict[str, list[AttemptRecord]] = defaultdict(list)
         for _, record in entries:
             if isinstance(record, WireError):
-                note(self.engine, self.only or "", "unreadable record", str(record))
+                self._set_aside(self.only or "", "unreadable record", str(record))
             else:
                 records[record.experiment].append(record)
+        for name in records.keys() - self.windows.keys() - set(states(self.engine)):
+            for record in records.pop(name):
+                self._set_aside(name, "record of an unknown experiment", record.attempt_id)
         for name, group in records.items():
             endings = [Ending.of(record) for record in group]
             self._take_in(name, endings, {record.attempt_id: record for record in group})
         self.collector.done([id_ for id_, _ in entries])
+
+    def _set_aside(self, name: str, kind: str, subject: str) -> None:
+        note(self.engine, name, kind, subject, fence=self.fence)
 
     def _take_in(
         self, name: str, endings: Sequence[Ending], records: Mapping[str, AttemptRecord]
@@ -204,16 +200,18 @@ class Service:
             key = window.key(ingested.trial)
             replay = window.came_home(ingested.attempt, again=not ingested.accepted)
             record = records.get(ingested.attempt)
+            if record is not None:
+                self._deaf.began(record.conditions.node)
             self.tell(Happened(name, key, ingested, record, replay))
             if ingested.accepted and self.watch is not None and name == self.only:
                 self._heed(name, self.watch.ended(key.sample))
 
     def _end_what_ran_out(self) -> None:
-        over = self.leases.run_out()
+        over = {one.attempt: one for one in self.leases.run_out()}
         for name, window in self.windows.items():
-            mine = [one for one in over if one.attempt in window.running]
-            self._end(name, {one.attempt: one.node for one in mine if one.started}, lost=True)
-            self._end(name, {one.attempt: one.node for one in mine if not one.started}, lost=False)
+            self._end(name, {a: one for a, one in over.items() if a in window.running})
+        for node in {one.node for one in over.values() if not one.started}:
+            self._deaf.missed(node, time.monotonic())
 
     def _find_lost_leases(self) -> None:
         """Attempts under way without a lease, seen twice: the queue server has lost its memory."""
@@ -221,16 +219,15 @@ class Service:
         loose = set(attempts) - self.leases.held(attempts) if attempts else set()
         gone, self._suspects = loose & self._suspects, loose - self._suspects
         for name, window in self.windows.items():
-            mine = {a: window.running[a].node for a in gone if a in window.running}
-            self._end(name, mine, lost=True)
+            self._end(name, {a: None for a in gone if a in window.running})
 
-    def _end(self, name: str, attempts: Mapping[str, str], *, lost: bool) -> None:
-        """End attempts of which no record will come: the node was lost, or never began them."""
-        evidence = Evidence(node_seen="no") if lost else Evidence(cancelled=NEVER_STARTED)
-        running = self.windows[name].running
+    def _end(self, name: str, attempts: Mapping[str, RunOut | None]) -> None:
+        """End attempts of which no record will come, by what is known of their leases."""
+        window, now = self.windows[name], time.time()
+        most = window.experiment.run.max_attempts
         endings = [
-            Ending(attempt, running[attempt].owed.id, name, node, time.time(), evidence)
-            for attempt, node in attempts.items()
+            ending(attempt, window.running[attempt], name, now, over, most)
+            for attempt, over in attempts.items()
         ]
         if endings:
             self._take_in(name, endings, {})
@@ -243,5 +240,6 @@ class Service:
             text = node.hello.get("profile")
             if isinstance(text, str) and self._profiles.get(node.id) != text:
                 self._profiles[node.id] = text
-                write_node(self.engine, node.id, NodeProfile.model_validate_json(text))
+                profile = NodeProfile.model_validate_json(text)
+                write_node(self.engine, node.id, profile, fence=self.fence)
         return nodes

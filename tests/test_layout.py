@@ -40,7 +40,7 @@ ONLY_HERE = {  # a third-party package, and the only places that may import it
     "openai": ("workers/harness/shell",),
     "redis": (
         "gateway",
-        "workers/tasks.py",
+        "workers/way.py",
         "workers/lease.py",
         "workers/leaving.py",
         "scheduler/broker.py",

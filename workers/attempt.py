@@ -54,7 +54,8 @@ def refused_attempt(message: AttemptMessage, refusal: PodError, node: Node) -> A
 
 def _told(message: AttemptMessage, node: Node, live: Callable[[Story], None]) -> AttemptRecord:
     received_at, cpu_s, load_start = time.time(), time.thread_time(), read_load()
-    story = Story()
+    message = on_this_clock(message, received_at)
+    story = Story(began_at=received_at)
     with node.slots.taken(message.attempt_id) as neighbours:
         try:
             live(story)
@@ -136,7 +137,7 @@ def _phases(
     if story.broken_off or withdrawn() or _too_late(message, story):
         return
     with story.phase(pod, "verifier") as ended:
-        limit_s = _within(message, message.verifier_timeout_s)
+        limit_s = _within(message, message.verifier_timeout_s, story)
         ended.result, story.reward = verify(pod, assignment, limit_s)
         story.verdict_at = time.time()
     _too_late(message, story)
@@ -159,7 +160,7 @@ def _try(
     if story.agent_fault:
         return Tried(answered="no", fault=story.agent_fault)
     try:
-        return agent.run(pod, assignment, _within(message, message.agent_timeout_s))
+        return agent.run(pod, assignment, _within(message, message.agent_timeout_s, story))
     except InfranoiseError:
         raise
     except Exception as error:  # a user's class: its bug is the agent's, not ours
@@ -173,13 +174,29 @@ def _remove(pod: Pod, story: Story) -> None:
         story.teardown_fault = str(error)
 
 
-def _within(message: AttemptMessage, timeout_s: float | None) -> float:
-    left_s = max(0.1, message.deadline_at - time.time())
+def on_this_clock(message: AttemptMessage, now: float) -> AttemptMessage:
+    """The message with its deadline on this node's clock: what is left of it is home's word, what
+    time it is is not (`placed_at` stays home's).
+
+    Args:
+        now: when it was received, Unix seconds.
+    """
+    left_s = message.deadline_at - message.placed_at
+    return message.model_copy(update={"deadline_at": now + left_s})
+
+
+def _left_s(message: AttemptMessage, story: Story) -> float:
+    """Seconds until the deadline; a clock that is set meanwhile changes nothing."""
+    return message.deadline_at - story.began_at - story.age_s
+
+
+def _within(message: AttemptMessage, timeout_s: float | None, story: Story) -> float:
+    left_s = max(0.1, _left_s(message, story))
     return left_s if timeout_s is None else min(timeout_s, left_s)
 
 
 def _too_late(message: AttemptMessage, story: Story) -> bool:
-    story.deadline_exceeded = time.time() >= message.deadline_at
+    story.deadline_exceeded = _left_s(message, story) <= 0
     return story.deadline_exceeded
 
 

@@ -1,7 +1,8 @@
 """A node's side of the leases: it says what it is, keeps what it holds alive, lets go when told.
 
 The heartbeat is a thread of its own, outside Celery's pool: a busy or stuck pool does not silence
-it, and a frozen process does.
+it, and a frozen process does. A node that is cut off from the server's machine cannot be told that
+its leases ended: it takes that for granted after a while, and stops what it holds.
 """
 
 import json
@@ -16,9 +17,12 @@ import redis
 
 from ..models.lease import keys, scripts
 from ..models.lease.capacity import Capacity
+from .sent import Sent
+from .way import unreachable, way_of_pulse, way_to_work
 
 BEAT_S = 2.0
 TTL_MS = 6_000  # three heartbeats
+CUT_OFF_S = 2 * TTL_MS / 1000  # by then home has ended our leases, if it is alive
 ASK_AGAIN_S = 1.0
 log = logging.getLogger(__name__)
 
@@ -29,6 +33,7 @@ class Membership:
 
     Args:
         client: a connection to the queue's server, with `decode_responses`.
+        pulse: another, for heartbeats alone.
         stop: called with an attempt that this node holds no longer, or that was cancelled.
         hello: what home is told of the node beside its capacity.
     """
@@ -38,11 +43,29 @@ class Membership:
     capacity: Capacity
     stop: Callable[[str], None]
     hello: Mapping[str, object]
+    pulse: "redis.Redis | None" = None
     incarnation: str = field(default_factory=lambda: uuid.uuid4().hex)
     _held: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _state: str = "up"
     _left: threading.Event = field(default_factory=threading.Event)
+    _sent: Sent = field(default_factory=Sent)
+    _server: str = ""
+    _connected_anew: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        address: str,
+        node: str,
+        capacity: Capacity,
+        stop: Callable[[str], None],
+        hello: Mapping[str, object],
+    ) -> "Membership":
+        """A membership with connections of its own to the server at an address."""
+        made = cls(way_to_work(address), node, capacity, stop, hello)
+        made.pulse = way_of_pulse(address, made._connects)
+        return made
 
     def join(self) -> None:
         """Say hello and begin to beat.
@@ -84,7 +107,8 @@ class Membership:
 
     def start(self, attempt: str, fence: int) -> bool:
         """Whether this node may start the attempt: once, and only while the lease is its own."""
-        if not self._run(scripts.START, attempt, self.node, self.incarnation, fence, TTL_MS):
+        holder = (attempt, self.node, self.incarnation, fence, TTL_MS, uuid.uuid4().hex)
+        if not self._run(scripts.START, *holder):
             return False
         with self._lock:
             self._held[attempt] = fence
@@ -111,6 +135,7 @@ class Membership:
                 if self._left.wait(ASK_AGAIN_S):
                     raise
                 continue
+            self._sent.add(attempt, fence, record)
             self.let_go(attempt)
             return ours
 
@@ -120,22 +145,64 @@ class Membership:
             self._held.pop(attempt, None)
 
     def beat(self) -> None:
-        """Renew every lease that is held; stop what is ours no longer."""
+        """Renew every lease that is held; stop what is ours no longer.
+
+        Raises:
+            redis.RedisError: the server does not answer.
+        """
         with self._lock:
             held = dict(self._held)
         words = [word for pair in held.items() for word in pair]
-        unknown, *lost = self._run(scripts.BEAT, self.node, self.incarnation, TTL_MS, *words)
+        pulse = self.pulse or self.client
+        answer = pulse.register_script(scripts.BEAT)(
+            args=(self.node, self.incarnation, TTL_MS, *words)
+        )
+        unknown, *lost = answer
         for attempt in lost:
             self.stop(attempt)
         if unknown == "1":
             self.say_hello()
+        if self._connected_anew:
+            self._look_who_answers(pulse)
+            self._connected_anew = False
+        self._sent.forget_old()
+
+    def _connects(self) -> None:
+        self._connected_anew = True
+
+    def _look_who_answers(self, pulse: "redis.Redis") -> None:
+        """A server that was begun anew may have lost what it took last: send it once more."""
+        try:
+            server = str(pulse.info("server")["run_id"])
+        except redis.ResponseError:  # we may not ask: take it for a new one
+            server = uuid.uuid4().hex
+        lately = self._sent.all() if self._server not in ("", server) else []
+        self._server = server
+        for attempt, fence, record in lately:
+            log.warning("the queue's server began anew: the record of %s goes once more", attempt)
+            self._run(scripts.FINISH, attempt, fence, record)
 
     def _beat_on(self) -> None:
+        heard_at = time.monotonic()
         while not self._left.wait(BEAT_S):
+            asked_at = time.monotonic()
             try:
                 self.beat()
+                heard_at = asked_at
             except redis.RedisError as error:
                 log.warning("no heartbeat went out: %s", error)
+                if asked_at - heard_at > CUT_OFF_S:
+                    self._stop_if_cut_off()
+            except Exception:  # whatever it is, a heart that stands still is a lost node
+                log.exception("a heartbeat failed")
+
+    def _stop_if_cut_off(self) -> None:
+        with self._lock:
+            held = tuple(self._held)
+        if held and unreachable(self.pulse or self.client):
+            log.warning("cut off from the queue's server: what runs here is nobody's")
+            for attempt in held:
+                self.stop(attempt)
 
     def _run(self, script: str, *words: str | int) -> list[str]:
         answer: list[str] = self.client.register_script(script)(args=words)

@@ -19,10 +19,12 @@ from .pods.pod import Pod
 class Story:
     """Grows while an attempt lives; becomes its record at the end.
 
-    `ended`: every phase came to its end before anyone withdrew the attempt. `verdict_at` is when
-    the verdict was read, Unix seconds; `kube` what a cluster told of the pod.
+    `began_at` is when its message was received, Unix seconds. `ended`: every phase came to its end
+    before anyone withdrew the attempt. `verdict_at` is when the verdict was read, Unix seconds;
+    `kube` what a cluster told of the pod.
     """
 
+    began_at: float = 0.0
     phases: list[Phase] = field(default_factory=list)
     fault: Fault | None = None
     reward: Reward = field(default_factory=Reward)
@@ -39,6 +41,12 @@ class Story:
     ended: bool = False
     verdict_at: float | None = None
     kube: KubeEvidence | None = None
+    _since: float = field(default_factory=time.monotonic)
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since it began, whatever the clock on the wall was set to meanwhile."""
+        return time.monotonic() - self._since
 
     @contextmanager
     def clock(self, name: str) -> Iterator[None]:

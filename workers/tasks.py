@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import redis
 from celery.signals import worker_ready
 
 from .. import __version__
@@ -70,9 +69,6 @@ def runtimes() -> Runtimes:
 @once
 def membership() -> Membership:
     """This worker's place in the fleet."""
-    client = redis.Redis.from_url(
-        settings.broker, socket_timeout=15, health_check_interval=10, decode_responses=True
-    )
     hello: dict[str, object] = {
         "profile": node_profile().model_dump_json(),
         "version": __version__,
@@ -81,7 +77,7 @@ def membership() -> Membership:
     }
     if not settings.tethered:  # the run that holds the tether has chosen its runtime itself
         hello["runtimes"] = offers(runtimes(), settings.runtimes)
-    return Membership(client, settings.node, capacity_here(settings), stop_lost, hello)
+    return Membership.of(settings.broker, settings.node, capacity_here(settings), stop_lost, hello)
 
 
 def stop_lost(attempt: str) -> None:

@@ -1,7 +1,11 @@
 """The scripts, in Lua: each is one step that cannot be seen half done.
 
-Numbers are whole: milli-cores and bytes. Every script takes the time from the server.
+Numbers are whole: milli-cores and bytes. Every script takes the time from the server. A script that
+only a leader may run wants its fence as the first argument, and refuses with `DEPOSED` and the
+fence that leads now; 0 is for a run of one's own, beside which no other scheduler can be.
 """
+
+DEPOSED = "DEPOSED"  # the first word of a refusal
 
 NOW = """
 local function now()
@@ -9,6 +13,11 @@ local function now()
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
 local P = 'infranoise:'
+local function deposed(fence)
+  local leads = redis.call('HGET', P .. 'leader', 'fence') or '0'
+  if fence == '0' or fence == leads then return nil end
+  return redis.error_reply('DEPOSED ' .. leads)
+end
 local function release(attempt)
   local lease = P .. 'lease:' .. attempt
   local got = redis.call('HMGET', lease, 'node', 'cpu', 'memory', 'incarnation')
@@ -65,13 +74,15 @@ return 1
 """
 )
 
-# ARGV: freshness ms, time to live ms, then per lease: attempt, node, cpu, memory.
+# ARGV: lead, freshness ms, time to live ms, then per lease: attempt, node, cpu, memory.
 # Returns per lease its fence, or 0 where the node is not up, not fresh, or has no room.
 GRANT = (
     NOW
     + """
+local refusal = deposed(ARGV[1])
+if refusal then return refusal end
 local at, out = now(), {}
-for i = 3, #ARGV, 4 do
+for i = 4, #ARGV, 4 do
   local attempt, node = ARGV[i], ARGV[i + 1]
   local cpu, memory = tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   local key = P .. 'node:' .. node
@@ -79,7 +90,7 @@ for i = 3, #ARGV, 4 do
     'state', 'free_cpu', 'free_memory', 'free_slots', 'incarnation')
   local beat = tonumber(redis.call('ZSCORE', P .. 'beats', node) or 0)
   local fence = 0
-  if got[1] == 'up' and at - beat <= tonumber(ARGV[1]) and tonumber(got[2]) >= cpu
+  if got[1] == 'up' and at - beat <= tonumber(ARGV[2]) and tonumber(got[2]) >= cpu
      and tonumber(got[3]) >= memory and tonumber(got[4]) >= 1
      and redis.call('EXISTS', P .. 'lease:' .. attempt) == 0 then
     fence = redis.call('INCR', P .. 'fence')
@@ -89,7 +100,7 @@ for i = 3, #ARGV, 4 do
     redis.call('HSET', P .. 'lease:' .. attempt, 'node', node, 'fence', fence, 'cpu', cpu,
       'memory', memory, 'incarnation', got[5], 'started', 0)
     redis.call('SADD', P .. 'held:' .. node, attempt)
-    redis.call('ZADD', P .. 'expiry', at + tonumber(ARGV[2]), attempt)
+    redis.call('ZADD', P .. 'expiry', at + tonumber(ARGV[3]), attempt)
   end
   out[#out + 1] = fence
 end
@@ -97,15 +108,17 @@ return out
 """
 )
 
-# ARGV: attempt, node, incarnation, fence, time to live ms. Returns 1 once, for the holder alone:
-# a replayed, doubled or late message gets 0.
+# ARGV: attempt, node, incarnation, fence, time to live ms, a word of this call alone. Returns 1
+# once, for the holder alone: a replayed, doubled or late message gets 0. The same call may be asked
+# again where its answer was lost on the way: its word is known.
 START = (
     NOW
     + """
 local key = P .. 'lease:' .. ARGV[1]
 local got = redis.call('HMGET', key, 'node', 'incarnation', 'fence', 'started')
-if got[1] ~= ARGV[2] or got[2] ~= ARGV[3] or got[3] ~= ARGV[4] or got[4] ~= '0' then return 0 end
-redis.call('HSET', key, 'started', 1)
+if got[1] ~= ARGV[2] or got[2] ~= ARGV[3] or got[3] ~= ARGV[4] then return 0 end
+if got[4] ~= '0' and got[4] ~= ARGV[6] then return 0 end
+redis.call('HSET', key, 'started', ARGV[6])
 redis.call('ZADD', P .. 'expiry', now() + tonumber(ARGV[5]), ARGV[1])
 return 1
 """
@@ -146,33 +159,50 @@ return 1
 """
 )
 
-# ARGV: at most so many, gap ms, hold ms. Ends leases whose time is over. Returns attempt, node,
-# started, attempt, …. After a gap without a reaper nobody could be told from those who could not
-# renew (the server stood still, was away, or its clock jumped): then nothing ends for a while.
+# ARGV: lead, at most so many, gap ms, hold ms, longest lease ms. Ends leases whose time is over.
+# Returns attempt, node, started, ms since the node was heard of ('' if never), attempt, …. After a
+# gap without a reaper nobody could be told from those who could not renew (the server stood still,
+# was away, or its clock jumped): then nothing ends for a while. Times that lie further ahead than
+# they were ever set are of a clock that was put back since.
 REAP = (
     NOW
     + """
+local refusal = deposed(ARGV[1])
+if refusal then return refusal end
 local at, key, out = now(), P .. 'reaper', {}
+local longest = at + ARGV[5]
+for _, node in ipairs(redis.call('ZRANGEBYSCORE', P .. 'beats', '(' .. at, '+inf')) do
+  redis.call('ZADD', P .. 'beats', at, node)
+end
+for _, attempt in ipairs(redis.call('ZRANGEBYSCORE', P .. 'expiry', '(' .. longest, '+inf')) do
+  redis.call('ZADD', P .. 'expiry', longest, attempt)
+end
 local got = redis.call('HMGET', key, 'at', 'hold')
-local hold = tonumber(got[2] or 0)
-if got[1] and math.abs(at - got[1]) > tonumber(ARGV[2]) then hold = at + ARGV[3] end
+local hold = math.min(tonumber(got[2] or 0), at + ARGV[4])
+if got[1] and math.abs(at - got[1]) > tonumber(ARGV[3]) then hold = at + ARGV[4] end
 redis.call('HSET', key, 'at', at, 'hold', hold)
 if at < hold then return out end
-local over = redis.call('ZRANGEBYSCORE', P .. 'expiry', '-inf', at, 'LIMIT', 0, ARGV[1])
+local over = redis.call('ZRANGEBYSCORE', P .. 'expiry', '-inf', at, 'LIMIT', 0, ARGV[2])
 for _, attempt in ipairs(over) do
   local started = redis.call('HGET', P .. 'lease:' .. attempt, 'started') or '0'
+  local node = release(attempt) or ''
+  local beat = redis.call('ZSCORE', P .. 'beats', node)
   out[#out + 1] = attempt
-  out[#out + 1] = release(attempt) or ''
-  out[#out + 1] = started
+  out[#out + 1] = node
+  out[#out + 1] = started == '0' and '0' or '1'
+  out[#out + 1] = beat and tostring(at - beat) or ''
 end
 return out
 """
 )
 
-# ARGV: nodes that are not heard of. Ends their leases that have not started: nobody begins them.
+# ARGV: lead, nodes that are not heard of. Ends their leases that have not started: nobody begins
+# them.
 DESPAIR = (
     NOW
     + """
+local refusal = deposed(table.remove(ARGV, 1))
+if refusal then return refusal end
 for _, node in ipairs(ARGV) do
   for _, attempt in ipairs(redis.call('SMEMBERS', P .. 'held:' .. node)) do
     if redis.call('HGET', P .. 'lease:' .. attempt, 'started') == '0' then
@@ -184,10 +214,13 @@ return 1
 """
 )
 
-# ARGV: attempts. Gives back leases that were granted and never sent. Returns how many there were.
+# ARGV: lead, attempts. Gives back leases that were granted and never sent. Returns how many there
+# were.
 REVOKE = (
     NOW
     + """
+local refusal = deposed(table.remove(ARGV, 1))
+if refusal then return refusal end
 local n = 0
 for _, attempt in ipairs(ARGV) do
   if release(attempt) then n = n + 1 end
@@ -197,13 +230,17 @@ return n
 )
 
 # ARGV: token, time to live ms, lowest fence. Takes or renews the lead. Returns the fence of this
-# lead, or 0. The ledger knows the lowest fence: the counter here may have been lost.
+# lead, or 0. The ledger knows the lowest fence: the counter here may have been lost. No lead lasts
+# longer than its time to live, also when the clock was put back since it was taken.
 LEAD = (
     NOW
     + """
 local key, counter = P .. 'leader', P .. 'fence'
 local holder = redis.call('HGET', key, 'token')
-if holder and holder ~= ARGV[1] then return 0 end
+if holder and holder ~= ARGV[1] then
+  if redis.call('PTTL', key) > tonumber(ARGV[2]) then redis.call('PEXPIRE', key, ARGV[2]) end
+  return 0
+end
 if not holder then
   if redis.call('INCR', counter) < tonumber(ARGV[3]) then redis.call('SET', counter, ARGV[3]) end
   redis.call('HSET', key, 'token', ARGV[1], 'fence', redis.call('GET', counter))
@@ -220,5 +257,24 @@ STEP_DOWN = (
 local key = P .. 'leader'
 if redis.call('HGET', key, 'token') ~= ARGV[1] then return 0 end
 return redis.call('DEL', key)
+"""
+)
+
+# ARGV: lead, attempts. Asks the nodes to stop attempts that run.
+STOP = (
+    NOW
+    + """
+local refusal = deposed(table.remove(ARGV, 1))
+if refusal then return refusal end
+for _, attempt in ipairs(ARGV) do redis.call('SADD', P .. 'cancel', attempt) end
+return #ARGV
+"""
+)
+
+# ARGV: lead. Whether it leads still: 1, or the refusal.
+STILL = (
+    NOW
+    + """
+return deposed(ARGV[1]) or 1
 """
 )

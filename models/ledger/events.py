@@ -11,10 +11,20 @@ from .writing import writing
 
 
 def note(
-    engine: Engine, experiment: str, kind: str, subject: str = "", document: str = "{}"
+    engine: Engine,
+    experiment: str,
+    kind: str,
+    subject: str = "",
+    document: str = "{}",
+    *,
+    fence: int | None = None,
 ) -> None:
-    """Write down something that happened to the run itself, in a transaction of its own."""
-    with writing(engine) as connection:
+    """Write down something that happened to the run itself, in a transaction of its own.
+
+    Raises:
+        Deposed: another scheduler leads now; nothing was written.
+    """
+    with writing(engine, fence) as connection:
         write_event(connection, experiment, kind, subject, document)
 
 

@@ -24,6 +24,7 @@ from .tables import ATTEMPT, CELL, TRIAL
 from .writing import writing
 
 ENDED = ("state", "node", "ended_at", "record", *JUDGED)
+LOST = "attempt lost"  # the kind of event that keeps what was seen of an attempt without a record
 COUNTS = ("n", "passed", "infra_errors", "collateral", "reward_sum", "reward_sumsq")
 STANDING = (
     select(ATTEMPT.c.id, ATTEMPT.c.state, TRIAL.c.id, TRIAL.c.cell, TRIAL.c.accepted)
@@ -36,7 +37,10 @@ TRIES = select(ATTEMPT.c.trial).where(ATTEMPT.c.state == "ended", ATTEMPT.c.verd
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an attempt ended. `record` is its text, None where none came home."""
+    """How an attempt ended. `record` is its text, None where none came home.
+
+    `witness` is a JSON document of what was seen instead, kept as an event; "" where there is none.
+    """
 
     attempt: str
     trial: str
@@ -45,6 +49,7 @@ class Ending:
     ended_at: float | None
     evidence: Evidence
     record: str | None = None
+    witness: str = ""
 
     @classmethod
     def of(cls, record: AttemptRecord) -> "Ending":
@@ -124,6 +129,8 @@ def _sorted_out(
         known = stands.get(ending.attempt)
         if known and known.state == "placed" and ending.attempt not in taken:
             taken[ending.attempt] = ending
+            if ending.witness:
+                write_event(connection, ending.experiment, LOST, ending.attempt, ending.witness)
             continue
         kind = "late or doubled record" if known else "record of an unknown attempt"
         document = ending.record or "{}"

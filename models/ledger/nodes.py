@@ -10,12 +10,18 @@ from .tables import NODE, NODE_PROFILE
 from .writing import writing
 
 
-def write_node(engine: Engine, node: str, profile: NodeProfile) -> None:
-    """Write down that a node was seen with this profile now."""
+def write_node(
+    engine: Engine, node: str, profile: NodeProfile, *, fence: int | None = None
+) -> None:
+    """Write down that a node was seen with this profile now.
+
+    Raises:
+        Deposed: another scheduler leads now; nothing was written.
+    """
     hash_, now = profile.profile_hash, time.time()
     new = {"hash": hash_, "first_seen_at": now, "document": profile.model_dump_json()}
     seen = {"profile": hash_, "seen_at": now}
-    with writing(engine) as connection:
+    with writing(engine, fence) as connection:
         insert_if_absent(connection, NODE_PROFILE, new)
         if not insert_if_absent(connection, NODE, {"id": node} | seen):
             connection.execute(update(NODE).where(NODE.c.id == node).values(**seen))

@@ -1,7 +1,7 @@
 """Transactions that write, and who may: a scheduler that was deposed may no more.
 
 Each lead has a fence, a number that only grows. The ledger keeps the highest that it has seen;
-what is written under a lower one is refused, in the transaction that would have written it.
+what is written under another one is refused, in the transaction that would have written it.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def writing(engine: Engine, fence: int | None = None) -> Iterator[Connection]:
     Args:
         fence: the writer's lead; None for those who need not lead.
     Raises:
-        Deposed: a higher fence was seen. LedgerError: the store refuses.
+        Deposed: this lead never began here, or another has. LedgerError: the store refuses.
     """
     with engine.connect() as connection:
         connection.execution_options(**{WRITES: True})
@@ -58,10 +58,8 @@ def next_fence_at_least(engine: Engine) -> int:
 
 def _check(connection: Connection, fence: int) -> None:
     seen = _hold(connection)
-    if seen > fence:
+    if seen != fence:
         raise Deposed(fence, seen)
-    if seen < fence:
-        connection.execute(update(LEADER).values(fence=fence))
 
 
 def _hold(connection: Connection) -> int:
