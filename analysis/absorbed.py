@@ -87,10 +87,11 @@ def absorb(
         clusters: further factors that the cells keep, to cluster by.
     Raises:
         DesignError: a factor that the cells lack, or a reference that was not run.
-        SampleTooSmall: no stratum in which any factor varies.
+        SampleTooSmall: no trial, or no stratum in which any factor varies.
     """
     if not factors:
         raise DesignError("name at least one factor to attribute to")
+    cells.require_trials()
     kept = dict.fromkeys((*STRATUM, *factors, *clusters))
     merged = cells if set(cells.factors) == set(kept) and _sorted(cells) else cells.by(*kept)
     stratum = _stratum(merged)

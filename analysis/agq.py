@@ -9,6 +9,7 @@ Source: Pinheiro & Bates (1995), J Comput Graph Stat 4:12-35; information by Lou
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import expit
@@ -57,7 +58,7 @@ def likelihood(data: Grouped, parameters: Floats, nodes: int) -> Likelihood:
     beta, sd = parameters[:-1], float(parameters[-1])
     offset = data.design @ beta
     mode, curvature = _modes(data, offset, sd)
-    x, weights = np.polynomial.hermite.hermgauss(nodes)
+    x, weights = _rule(nodes)
     u = mode[:, None] + np.sqrt(2.0 / curvature)[:, None] * x  # (G, Q)
     eta = offset[:, None] + sd * u[data.group]  # (C, Q)
     terms = data.passed[:, None] * eta - data.n[:, None] * np.logaddexp(0.0, eta)
@@ -68,6 +69,13 @@ def likelihood(data: Grouped, parameters: Floats, nodes: int) -> Likelihood:
     value = float(np.sum(np.log(total) + top[:, 0] - np.log(np.pi * curvature) / 2))
     score, information = _louis(data, u, eta, mass / total[:, None])
     return Likelihood(value, score, information)
+
+
+@cache
+def _rule(nodes: int) -> tuple[Floats, Floats]:
+    """Nodes and weights of Gauss-Hermite quadrature."""
+    x, weights = np.polynomial.hermite.hermgauss(nodes)
+    return x, weights
 
 
 def _modes(data: Grouped, offset: Floats, sd: float) -> tuple[Floats, Floats]:

@@ -48,13 +48,17 @@ class FactorRow:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """All factors of one model and the data it stands on; strata without variation are dropped."""
+    """All factors of one model and the data it stands on; strata without variation are dropped.
+
+    `parameters` counts effects and strata, the K of CR1.
+    """
 
     factors: tuple[FactorRow, ...]
     trials: int
     tasks: int
     strata: int
     dropped_strata: int
+    parameters: int = 0
 
 
 def attribute(
@@ -99,7 +103,14 @@ def attribute(
     )
     rows = tuple(model.row(factor, named, (targets or {}).get(factor.name)) for factor in factors)
     design = fitted.design
-    return Attribution(rows, design.trials, tasks, design.stratum_n.size, design.dropped_strata)
+    return Attribution(
+        rows,
+        design.trials,
+        tasks,
+        design.stratum_n.size,
+        design.dropped_strata,
+        design.parameters,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

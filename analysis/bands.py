@@ -9,8 +9,8 @@ from .cells import Cells
 from .contrasts import Contrast, contrast
 from .equivalence import MARGIN, Equivalence, equivalence
 from .flags import Flag
-from .intervals import Interval, Rate, rate
-from .proportions import TwoProportions, two_proportions
+from .intervals import Interval, Rate, clopper_pearson, rate
+from .proportions import TwoProportions, fisher, two_proportions
 from .scores import Scores, score
 from .strata import Strata, strata_by_level
 
@@ -39,16 +39,25 @@ class Lift:
 
 @dataclass(frozen=True, slots=True)
 class InfraLift:
-    """Infra error rate of a band minus that of the reference, within strata, as a fraction."""
+    """Infra error rate of a band minus that of the reference, within strata, as a fraction.
+
+    `p_naive` and `p_fisher` (exact) are those of two proportions that throw the pairing away.
+    """
 
     est: float
     p_naive: float | None
     p_same: float | None
+    se_same: float | None
+    ci_same: Interval | None
+    p_fisher: float
 
 
 @dataclass(frozen=True, slots=True)
 class BandRow:
-    """One band of the report; None where there is nothing to say, and `flags` say why."""
+    """One band of the report; None where there is nothing to say, and `flags` say why.
+
+    `infra_rate` has the Wilson interval, `infra_rate_exact` is that of Clopper and Pearson.
+    """
 
     band: str
     n: int
@@ -56,6 +65,7 @@ class BandRow:
     infra_errors: int
     infra_rate: Rate | None
     score: Scores | None
+    infra_rate_exact: Interval | None = None
     lift: Lift | None = None
     equivalence: Equivalence | None = None
     infra_lift: InfraLift | None = None
@@ -77,11 +87,14 @@ def bands(
         margin: of equivalence, a fraction. confidence: of every interval.
     Raises:
         DesignError: the cells lack task, entry or the factor, or the reference is no level of it.
+        SampleTooSmall: neither a trial nor a level.
     """
     if not 0.0 < margin < 1.0:
         raise DesignError(f"margin {margin}: give a fraction between 0 and 1, 0.03 for 3 points")
     cells.require(factor, "task", "entry")
     order = cells.levels[factor]
+    if not order:
+        cells.require_trials()
     floor = order[0] if reference is None else order[cells.index(factor, reference)]
     tables = _Tables.of(cells, factor)
     return tuple(_row(tables, level, floor, margin, confidence) for level in order)
@@ -122,6 +135,7 @@ def _row(tables: _Tables, level: str, floor: str, margin: float, confidence: flo
         infra_errors=infra,
         infra_rate=rate(infra, n, confidence) if n else None,
         score=_scores(tables, level),
+        infra_rate_exact=clopper_pearson(infra, n, confidence) if n else None,
         flags=() if n else (Flag.NO_TRIALS,),
     )
     if level == floor or n == 0:
@@ -169,7 +183,15 @@ def _lift(tables: _Tables, found: Contrast, level: str, floor: str) -> Lift:
 
 def _infra_lift(tables: _Tables, level: str, floor: str) -> InfraLift:
     found = contrast(tables.infra[level], tables.infra[floor])
-    return InfraLift(found.est, _naive(tables, level, floor, 2).p, found.p_same)
+    (n, _, infra, _), (n_floor, _, infra_floor, _) = tables.sums[level], tables.sums[floor]
+    return InfraLift(
+        est=found.est,
+        p_naive=_naive(tables, level, floor, 2).p,
+        p_same=found.p_same,
+        se_same=found.se_same,
+        ci_same=found.ci_same,
+        p_fisher=fisher(infra, n, infra_floor, n_floor),
+    )
 
 
 def _naive(tables: _Tables, level: str, floor: str, column: int) -> TwoProportions:

@@ -178,7 +178,12 @@ def within(cells: Cells) -> float:
 
 
 def trial_variance(cells: Cells) -> float:
-    """Variance of a trial drawn from all of them."""
+    """Variance of a trial drawn from all of them.
+
+    Raises:
+        SampleTooSmall: no trial.
+    """
+    cells.require_trials()
     trials = cells.n.sum()
     mean = cells.reward_sum.sum() / trials
     return float(cells.reward_sumsq.sum() / trials - mean * mean)
@@ -199,7 +204,12 @@ def task_variance(cells: Cells, factor: str = "band") -> float:
 
 
 def typical_design(cells: Cells) -> ScoreDesign:
-    """The tasks that were run, one entry, and the median samples of a task, entry and band."""
+    """The tasks that were run, one entry, and the median samples of a task, entry and band.
+
+    Raises:
+        SampleTooSmall: no trial.
+    """
+    cells.require_trials()
     by_band = cells.by(*STRATUM, *(("band",) if "band" in cells.levels else ()))
     return ScoreDesign(len(cells.by("task")), float(np.median(by_band.n)))
 

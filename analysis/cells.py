@@ -214,6 +214,15 @@ class Cells:
                 f"no factor {missing[0]!r} in these cells; they have: {', '.join(self.levels)}"
             )
 
+    def require_trials(self) -> None:
+        """Refuse to make a number of nothing.
+
+        Raises:
+            SampleTooSmall: there is no trial.
+        """
+        if not len(self):
+            raise SampleTooSmall("no trial has an outcome yet; there is nothing to analyse")
+
     def _columns(self) -> tuple[AnyArray, ...]:
         return self.n, self.passed, self.infra, self.reward_sum, self.reward_sumsq
 

@@ -30,12 +30,14 @@ class Finite:
         corrected: the same without noise, unbiased; None where cells of one sample show no noise.
         within: mean variance of a trial within its cell, E[p(1-p)]; None likewise.
         total: variance of a trial of the whole grid, the sum of `corrected` and `within`.
+        noise: mean over cells of the variance of a cell's mean; None likewise.
     """
 
     plug_in: Mapping[str, float]
     corrected: Mapping[str, float] | None
     within: float | None
     total: float | None
+    noise: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,13 @@ def components(cells: Cells, factors: Sequence[str] = FACTORS) -> Components:
 
     Raises:
         DesignError: the cells lack a factor.
-        SampleTooSmall: no factor has two levels, or no task has every combination of the others.
+        SampleTooSmall: no trial, no factor with two levels, or no task with every combination of
+            the others.
     Source: Cornfield & Tukey (1956), Ann Math Stat 27:907-949; statistics.md 3.1.
     """
-    grid = _complete(cells.by(*factors), factors)
+    merged = cells.by(*factors)
+    merged.require_trials()
+    grid = _complete(merged, factors)
     effects = _effects(grid.mean, grid.varying)
     plug_in = {key: float(np.mean(a * a)) for key, a in effects.items()}
     if grid.noise is None:
@@ -79,7 +84,7 @@ def components(cells: Cells, factors: Sequence[str] = FACTORS) -> Components:
     total = sum(corrected.values()) + within
     mean_squares = {key: size * plug_in[key] / df[key] for key in effects}
     return Components(
-        Finite(plug_in, corrected, within, total),
+        Finite(plug_in, corrected, within, total, noise),
         {**_random(mean_squares, noise, grid.varying), "residual": within},
         grid.tasks,
         grid.flags,

@@ -72,12 +72,15 @@ def crosscheck(
         draws, seed: of the randomisation test.
     Raises:
         DesignError: fractional rewards, no such reference, or cells without task, entry or band.
-        SampleTooSmall: no band shares a task and entry with the reference.
+        SampleTooSmall: no trial at the reference, or no band that shares a task and entry with it.
     """
     counts = cells.by("task", "entry", "band")
     tables = {b: table for b, table in strata_by_level(counts).items() if table.run.any()}
     floor = next(iter(tables), "") if reference is None else reference
-    counts.index("band", floor)
+    if floor not in tables:
+        counts.require_trials()
+        counts.index("band", floor)
+        raise SampleTooSmall(f"no trial of {floor} has an outcome yet; nothing to check against")
     bands = [b for b in tables if b != floor and _meet(tables[b], tables[floor])]
     if not bands:
         raise SampleTooSmall(f"no band shares a task and entry with {floor}; nothing to check")

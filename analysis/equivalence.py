@@ -27,13 +27,23 @@ class Tost:
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """Whether the lift is shown to lie within the margin, and the least margin it could be."""
+    """Whether the lift is shown to lie within the margin, and the least margin it could be.
+
+    `p_*` is the larger of the two one-sided p-values (`lower`, `upper`), `ci90_*` the interval at
+    one minus twice alpha, which lies inside the margin exactly where p is below alpha.
+    """
 
     margin: float
     p_same: float | None
     p_new: float | None
     smallest_margin_same: float | None
     smallest_margin_new: float | None
+    p_lower_same: float | None = None
+    p_upper_same: float | None = None
+    p_lower_new: float | None = None
+    p_upper_new: float | None = None
+    ci90_same: Interval | None = None
+    ci90_new: Interval | None = None
 
 
 def tost(
@@ -78,4 +88,10 @@ def equivalence(found: Contrast, margin: float = MARGIN, alpha: float = 0.05) ->
         new.p if new else None,
         same.smallest_margin if same else None,
         new.smallest_margin if new else None,
+        same.p_lower if same else None,
+        same.p_upper if same else None,
+        new.p_lower if new else None,
+        new.p_upper if new else None,
+        same.ci if same else None,
+        new.ci if new else None,
     )

@@ -86,10 +86,13 @@ def findings(cells: Cells, asked: Asked | None = None, known: Known | None = Non
         cells: counts by task, entry and band, and by every factor and wave that is asked for.
     Raises:
         DesignError: the cells lack one of those, or there is no such reference.
+        SampleTooSmall: neither a trial nor a band that is waited for.
     """
     asked, known = asked or Asked(), known or Known()
     cells.require(*(f.name for f in asked.factors), *asked.waves)
     small = cells.by("task", "entry", "band")
+    if not cells.levels["band"]:
+        cells.require_trials()
     floor = cells.levels["band"][0] if asked.reference is None else asked.reference
     rows = bands(small, floor, margin=asked.margin)
     entries = entries_of(small)

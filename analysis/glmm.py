@@ -77,11 +77,12 @@ def fit_glmm(
         reference: the band that the others are compared with; the first by default.
         intercepts: "task", or "stratum" for one per task x entry (entry effects then drop out).
     Raises:
-        SampleTooSmall: one task, or a band or entry in which every trial passed or every trial
-            failed: its logit is infinite.
+        SampleTooSmall: no trial, one task, or a band or entry in which every trial passed or every
+            trial failed: its logit is infinite.
         DesignError: cells without task, entry or band, or no such reference.
     """
     counts = cells.by(*STRATUM, "band")
+    counts.require_trials()
     terms, design = _design(counts, reference, with_entries=intercepts == "task")
     group, groups = counts.strata("task") if intercepts == "task" else counts.strata()
     if groups < 2:

@@ -72,6 +72,8 @@ def heterogeneity(
         DesignError: the cells lack task, entry or the factor, or the reference is no level of it.
     """
     tables = strata_by_level(cells, factor)
+    if not tables:
+        return Heterogeneity((), ())
     floor = cells.levels[factor][0 if reference is None else cells.index(factor, reference)]
     entries = cells.levels["entry"]
     differences = [

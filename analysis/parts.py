@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from ..models.errors import DesignError, SampleTooSmall
 from .aa import AaResult, judge_aa
 from .attribution import Attribution, attribute
@@ -115,7 +113,13 @@ class Parts:
         return self._tried("components", components, self.small)
 
     def attribution(self) -> Attribution | None:
-        """All factors in one model."""
+        """All factors in one model; one that never changed is refused by name."""
+        for factor in self.asked.factors:
+            if len(self.cells) and not self._varies(factor.name):
+                level = self.cells.levels[factor.name][self.cells.codes[factor.name][0]]
+                self.refused[f"factor {factor.name}"] = (
+                    f"{factor.name} has one level, {level!r}: there is nothing to compare it with"
+                )
         return self._tried(
             "factors",
             lambda: attribute(
@@ -171,12 +175,7 @@ class Parts:
 
     def crosscheck(self) -> Crosscheck | None:
         """Every lift by other methods."""
-        return self._tried("crosscheck", lambda: crosscheck(self._floor_run(), self.floor))
-
-    def _floor_run(self) -> Cells:
-        if not any(row.n for row in self.rows if row.band == self.floor):
-            raise SampleTooSmall(f"no trial of {self.floor} has an outcome yet")
-        return self.small
+        return self._tried("crosscheck", crosscheck, self.small, self.floor)
 
     def _varies(self, factor: str) -> bool:
         codes = self.cells.codes[factor]
@@ -189,8 +188,7 @@ class Parts:
             self.refused[part] = "no trial has an outcome yet"
             return None
         try:
-            with np.errstate(divide="ignore", invalid="ignore"):  # of strata that were not run
-                return make(*args, **kwargs)
+            return make(*args, **kwargs)
         except (DesignError, SampleTooSmall) as error:
             self.refused[part] = str(error)
             return None

@@ -12,11 +12,15 @@ from .strata import Strata
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Mean over task x entry strata, as a fraction, with both standard errors."""
+    """Mean over task x entry strata, as a fraction, with both standard errors.
+
+    `df_new` are the degrees of freedom of `se_new`, tasks less one; None with one task.
+    """
 
     est: float
     se_same: float | None
     se_new: float | None
+    df_new: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ def score(table: Strata) -> Score | None:
         est=float(by_task.mean()),
         se_same=None if same is None else float(np.sqrt(same.sum())) / tasks,
         se_new=spread_of_mean(by_task),
+        df_new=tasks - 1 if tasks > 1 else None,
     )
 
 

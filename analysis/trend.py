@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 from ..models.errors import SampleTooSmall
-from .arrays import Floats
+from .arrays import Floats, Ints
 from .cells import Cells
 from .strata import Measure, strata_by_level
 from .tails import below, chi2_above
@@ -39,10 +39,20 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One omnibus line per question, over the ordered levels of a factor."""
+    """One omnibus line per question, over the ordered levels of a factor; None where none is had.
 
-    infra_cochran_armitage_p: float | None
-    score_page_p: float | None
+    `*_cochran_armitage` are chi-squares on 1 df; `score_page` is Page's L over `page_blocks` tasks,
+    and `score_page_p_tied` its p with the variance that ties leave.
+    """
+
+    infra_cochran_armitage_p: float | None = None
+    score_page_p: float | None = None
+    infra_cochran_armitage: float | None = None
+    score_cochran_armitage: float | None = None
+    score_cochran_armitage_p: float | None = None
+    score_page: float | None = None
+    score_page_p_tied: float | None = None
+    page_blocks: int = 0
 
 
 def cochran_armitage(
@@ -89,21 +99,44 @@ def page(means: Floats) -> Page:
 
 
 def trend(cells: Cells, factor: str = "band") -> Trend:
-    """Both omnibus tests over a factor's levels; None where the data cannot give one.
+    """All omnibus tests over a factor's levels; None where the data cannot give one.
 
     Raises:
         DesignError: the cells lack task, entry or the factor.
     """
+    cells.require("task", "entry")
     totals = cells.by(factor)
+    infra = _proportions(totals.infra, totals.n)
+    score = (
+        CochranArmitage(None, None) if cells.fractional else _proportions(totals.passed, totals.n)
+    )
+    ranks = _ranks(cells, factor)
+    return Trend(
+        infra_cochran_armitage_p=infra.p,
+        score_page_p=ranks.p if ranks else None,
+        infra_cochran_armitage=infra.stat,
+        score_cochran_armitage=score.stat,
+        score_cochran_armitage_p=score.p,
+        score_page=ranks.stat if ranks else None,
+        score_page_p_tied=ranks.p_tied if ranks else None,
+        page_blocks=ranks.blocks if ranks else 0,
+    )
+
+
+def _proportions(hits: Ints, trials: Ints) -> CochranArmitage:
     try:
-        infra = cochran_armitage(totals.infra.tolist(), totals.n.tolist()).p
+        return cochran_armitage(hits.tolist(), trials.tolist())
     except SampleTooSmall:
-        infra = None
+        return CochranArmitage(None, None)
+
+
+def _ranks(cells: Cells, factor: str) -> Page | None:
+    if not len(cells):
+        return None
     try:
-        score = page(_task_means(cells, factor, "strict")).p
+        return page(_task_means(cells, factor, "strict"))
     except SampleTooSmall:
-        score = None
-    return Trend(infra, score)
+        return None
 
 
 def _task_means(cells: Cells, factor: str, measure: Measure) -> Floats:

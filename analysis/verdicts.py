@@ -66,7 +66,9 @@ def _of_counts(schema: pl.Schema, columns: Columns) -> dict[str, pl.Expr]:
     infra = _number(schema, columns.infra_errors) if columns.infra_errors else n * 0
     total = _number(schema, columns.reward_sum) if columns.reward_sum else passed
     squares = _number(schema, columns.reward_sumsq) if columns.reward_sumsq else passed
+    # To polars no number is larger than NaN, and it equals itself.
     fits = (passed >= 0) & (infra >= 0) & (passed + infra <= n) & (n == n.round())
+    fits &= pl.all_horizontal(column.is_finite() for column in (n, total, squares))
     return {
         "n": n,
         "passed": passed,

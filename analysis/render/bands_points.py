@@ -14,7 +14,7 @@ def score_point(row: BandRow) -> dict[str, Any]:
     assert row.score is not None
     strict, excluded = row.score.strict, row.score.excluded
     same = _interval(strict, strict.se_same, None)
-    new = _interval(strict, strict.se_new, row.lift.df_new if row.lift else None)
+    new = _interval(strict, strict.se_new, strict.df_new)
     return {
         "band": one_line(row.band),
         "n": row.n,
