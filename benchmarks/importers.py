@@ -56,7 +56,7 @@ def main() -> None:
         }
     if asked.out:
         asked.out.write_text(json.dumps(figures, indent=1))
-    sys.exit(not all(show(name, found) for name, found in figures.items()))
+    sys.exit(not all([show(name, found) for name, found in figures.items()]))
 
 
 def measured(kind: Kind, path: Path) -> dict[str, float]:

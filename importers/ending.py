@@ -4,7 +4,6 @@ A reward of 1 with a verifier behind it is a pass, whatever else was reported on
 source's complaint then stays in the evidence, but blames nobody.
 """
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from ..models.errors import SourceFault
 from ..models.evidence import Evidence, Fault, Phase, PhaseName
 from ..models.outcome import INFRA_CAUSES
 from .bounded import Where
+from .fields import number
 from .labels import short
 from .modes import Word
 
@@ -96,13 +96,13 @@ def checked_reward(path: Where, place: str, value: object, most: float = 1.0) ->
     """
     if isinstance(value, bool):
         return float(value)
-    if not isinstance(value, int | float) or not math.isfinite(value):
+    if (found := number(value)) is None:
         raise SourceFault(path, place, f"a reward of {value!r:.60} is no finite number")
-    share = value / most
+    share = found / most
     if not 0.0 <= share <= 1.0:
         raise SourceFault(
             path, place,
-            f"a reward of {value:g} lies outside 0..{most:g}; give the most that a trial can earn "
+            f"a reward of {found:g} lies outside 0..{most:g}; give the most that a trial can earn "
             "with --max-reward",
         )  # fmt: skip
     return share

@@ -5,6 +5,7 @@ and one that expands like a bomb is refused.
 """
 
 import hashlib
+import os
 import struct
 import zipfile
 import zlib
@@ -17,11 +18,15 @@ import zstandard
 from ..models.errors import SourceFault
 
 PIECE = 256 * 1024
-MOST_MEMBERS = 2_000_000
+MOST_DIRECTORY_BYTES = 64 * 1024 * 1024
+"""Of the archive's list of members, which is held whole: about half a million samples."""
 BOMB_FACTOR, BOMB_FLOOR = 1_000, 64 * 1024 * 1024
 """A member is a bomb when it expands more than this many times, beyond this many bytes."""
 ZSTANDARD = 93
 LOCAL_HEADER = struct.Struct("<4s22xHH")
+END, END_BYTES, COMMENT_BYTES = b"PK\x05\x06", 22, 65_535
+END_64, IN_END_64 = b"PK\x06\x06", struct.Struct("<40xQ")
+IN_END, NOT_IN_32_BITS = struct.Struct("<12xL"), 0xFFFFFFFF
 DAMAGED = (zipfile.BadZipFile, zlib.error, zstandard.ZstdError, struct.error, EOFError, ValueError)
 
 
@@ -39,10 +44,14 @@ class EvalArchive:
         except OSError as error:
             raise SourceFault(path, "", f"cannot be read: {error.strerror or error}") from error
         try:
+            check_directory(path, self._file)
             self._zip = zipfile.ZipFile(self._file)
-        except (*DAMAGED, NotImplementedError, MemoryError) as error:
+        except (*DAMAGED, OSError, NotImplementedError) as error:
             self._file.close()
             raise SourceFault(path, "", f"is no whole .eval archive: {error}") from error
+        except SourceFault:
+            self._file.close()
+            raise
         # A member written twice counts as it was written last.
         self._members = {info.filename: info for info in self._zip.infolist()}
 
@@ -109,6 +118,30 @@ class EvalArchive:
             raise zipfile.BadZipFile("its header is not where the directory says")
         start = info.header_offset + LOCAL_HEADER.size + name_bytes + extra_bytes
         return _Slice(self._file, start, info.compress_size)
+
+
+def check_directory(path: Path, file: BinaryIO) -> None:
+    """Refuse an archive whose list of members is enormous, before all of it is read.
+
+    Raises:
+        SourceFault: it is larger than `MOST_DIRECTORY_BYTES`, by what the archive's end says.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - END_BYTES - COMMENT_BYTES - 1024))
+    tail = file.read()
+    at, at_64 = tail.rfind(END), tail.rfind(END_64)
+    told = [
+        form.unpack_from(tail, place)[0]
+        for form, place in ((IN_END, at), (IN_END_64, at_64))
+        if 0 <= place <= len(tail) - form.size
+    ]
+    listed = [directory for directory in told if directory != NOT_IN_32_BITS]
+    if listed and max(listed) > MOST_DIRECTORY_BYTES:
+        raise SourceFault(
+            path, "",
+            f"lists its members in {max(listed):,} bytes, more than the {MOST_DIRECTORY_BYTES:,} "
+            "allowed",
+        )  # fmt: skip
 
 
 class _Slice:

@@ -1,10 +1,12 @@
 """Fields of JSON that others wrote: there and of the right kind, or a fault that says where."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ..models.errors import SourceFault
-from .bounded import Where, kind
+from .bounded import Where
+from .json_bounded import kind
 
 
 def part(path: Where, place: str, value: object) -> Mapping[str, Any]:
@@ -42,7 +44,11 @@ def number(value: object) -> float | None:
     """A finite number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if abs(value) < float("inf") else None
+    try:
+        found = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
+    return found if math.isfinite(found) else None
 
 
 def count(value: object) -> int | None:

@@ -13,11 +13,12 @@ from pydantic import ValidationError
 from ..models.errors import SourceFault
 from ..models.foreign import ForeignTrial
 from ..models.stamp import STAMP_FILE, Stamp
-from .bounded import Object, folders, read_bytes, read_object
+from .bounded import folders, read_bytes
 from .fields import count, part, word
 from .harbor_log import retried
 from .harbor_said import Tally, lacking, totals
 from .harbor_trial import Job, Told, harbor_trial
+from .json_bounded import Object, read_object
 from .labels import short
 from .overlap import neighbours
 from .reading import Account, Choices, Importer, Unit
@@ -61,13 +62,18 @@ def _jobs(path: Path, account: Account, depth: int) -> Iterator[tuple[Path, Obje
     elif (folder / LOCK).is_file() or (folder / LOG).is_file():
         yield folder, {}
     elif depth:
-        for below in folders(folder):
+        for below in folders(folder, account.faults):
             yield from _jobs(below, account, depth - 1)
 
 
 def _job(folder: Path, result: Object, account: Account) -> Job:
     lock, config = (_optional(folder / name, account) for name in (LOCK, CONFIG))
-    version = word(part(folder / LOCK, "harbor", lock.get("harbor")).get("version"))
+    try:
+        version = word(part(folder / LOCK, "harbor", lock.get("harbor")).get("version"))
+        erased = retried(folder / LOG)
+    except SourceFault as fault:
+        account.faults.append(fault)
+        version, erased = "", {}
     slots = count(lock.get("n_concurrent_trials"))
     id_ = word(result.get("id"))
     return Job(
@@ -75,7 +81,7 @@ def _job(folder: Path, result: Object, account: Account) -> Job:
         id=id_ or folder.resolve().name,
         harness=f"Harbor {version}" if version else "Harbor, version not recorded",
         n_concurrent=slots if slots is not None else count(config.get("n_concurrent_trials")),
-        retried=retried(folder / LOG),
+        retried=erased,
     )
 
 
@@ -83,7 +89,7 @@ def _trials(folder: Path, account: Account) -> tuple[list[Told], int]:
     """The results of a job's trials, and how many folders hold none."""
     told: list[Told] = []
     cut_off = 0
-    inside = [folder] if _is_trial(folder) else folders(folder)
+    inside = [folder] if _is_trial(folder) else folders(folder, account.faults)
     for trial in inside:
         try:
             if (trial / RESULT).is_file():
@@ -115,7 +121,7 @@ def _mapped(
 
 def _is_trial(folder: Path) -> bool:
     return (folder / RESULT).is_file() and (
-        (folder / "trial.log").is_file() or not any(_holds_result(f) for f in folders(folder))
+        (folder / "trial.log").is_file() or not any(_holds_result(f) for f in folders(folder, []))
     )
 
 
@@ -152,7 +158,7 @@ def knows_harbor(path: Path) -> bool:
     """The path is a job of Harbor, one of its trials, or a folder of jobs."""
     if not path.is_dir():
         return False
-    return any(_looks_like_a_job(one) for one in (path, *folders(path)))
+    return any(_looks_like_a_job(one) for one in (path, *folders(path, [])))
 
 
 def _looks_like_a_job(folder: Path) -> bool:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from ..models.conditions import Conditions
 from ..models.foreign import ForeignTrial
 from ..models.source import Total
-from .bounded import Object
 from .fields import count, number
 from .harbor_trial import EARLY
+from .json_bounded import Object
 from .reading import Account
 
 
@@ -145,6 +145,8 @@ def _rewards(stats: Mapping[str, object]) -> float | None:
         if not isinstance(rewards.get(name), dict):
             return None
         for value, names in rewards[name].items():
+            if not isinstance(names, list):
+                return None
             total += (number(_float(value)) or 0.0) * len(names)
     return total
 

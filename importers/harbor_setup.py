@@ -10,8 +10,8 @@ from ..models.band import Band
 from ..models.conditions import UNRECORDED, Conditions
 from ..models.entry import Entry
 from ..models.stamp import Stamp
-from .bounded import Object
 from .fields import number, part, word
+from .json_bounded import Object
 from .labels import SECRET, band_label, label, short
 from .moments import hour_of
 from .overlap import Neighbours

@@ -13,11 +13,11 @@ from ..models.conditions import Clocks, Usage
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
 from ..models.stamp import Stamp
-from .bounded import Object
 from .ending import Ending, checked_reward, evidence_of, one_reward
 from .fields import count, items, number, part, word
 from .harbor_log import Erased
 from .harbor_setup import band_of, conditions_of, enforcement_of, entry_of
+from .json_bounded import Object
 from .labels import label
 from .moments import between, moment
 from .overlap import Neighbours, Span

@@ -12,8 +12,8 @@ from ..models.band import Band
 from ..models.conditions import UNRECORDED
 from ..models.entry import Entry
 from ..models.task import Task
-from .bounded import Object
 from .fields import count, items, number, part, word
+from .json_bounded import Object
 from .labels import SECRET, band_label, label, short
 from .reading import Choices
 from .untold import named_task

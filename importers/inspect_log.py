@@ -11,12 +11,13 @@ from pathlib import Path
 
 from ..models.errors import SourceFault
 from ..models.foreign import ForeignTrial
-from .bounded import Object, folders
+from .bounded import files, folders
 from .eval_archive import EvalArchive
 from .fields import count, items, part, word
 from .inspect_eval import Eval, eval_of
 from .inspect_said import Tally, lacking, totals
 from .inspect_sample import trial_of
+from .json_bounded import Object
 from .json_stream import as_object, walk
 from .reading import Account, Choices, Importer, Unit
 
@@ -31,7 +32,7 @@ def read_inspect(paths: Sequence[Path], choices: Choices, account: Account) -> I
     """The samples of every log at or below some paths, one streamed unit a log."""
     log = _Logs(choices, account)
     for path in paths:
-        for found in logs_in(path):
+        for found in logs_in(path, account.faults):
             read = log.archive if found.suffix == ".eval" else log.document
             yield Unit(found, read(found), streamed=True)
     lacking(account, log.seen, log.unfinished, log.invalidated)
@@ -85,24 +86,23 @@ class _Logs:
         self.invalidated += head.get("invalidated") is True
 
 
-def logs_in(path: Path, depth: int = DEEPEST) -> Iterator[Path]:
+def logs_in(path: Path, faults: list[SourceFault], depth: int = DEEPEST) -> Iterator[Path]:
     """The logs at or below a path."""
     if path.is_file():
         yield path
         return
-    files = (p for p in path.iterdir() if p.is_file() and not p.is_symlink())
-    for file in sorted(files):
+    for file in files(path, faults):
         if file.suffix == ".eval" or (file.suffix == ".json" and _is_log(file)):
             yield file
-    for below in folders(path) if depth else ():
-        yield from logs_in(below, depth - 1)
+    for below in folders(path, faults) if depth else ():
+        yield from logs_in(below, faults, depth - 1)
 
 
 def knows_inspect(path: Path) -> bool:
     """The path is a log of Inspect, or a folder with one."""
     if path.is_file():
         return path.suffix == ".eval" or (path.suffix == ".json" and _is_log(path))
-    return next(logs_in(path, 1), None) is not None
+    return next(logs_in(path, [], 1), None) is not None
 
 
 def _is_log(path: Path) -> bool:

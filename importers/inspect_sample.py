@@ -10,11 +10,11 @@ from typing import Any
 from ..models.conditions import Clocks, Usage
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
-from .bounded import Object
 from .ending import Ending, evidence_of
 from .fields import count, number, part, word
 from .inspect_eval import Eval, task_of
 from .inspect_score import reward_of
+from .json_bounded import Object
 from .labels import label, short
 from .moments import between, hour_of, moment
 from .reading import Choices
@@ -104,7 +104,7 @@ def _attempt(
 def _mode(path: Path, place: str, raw: Object, head: Eval, *, scored: bool) -> tuple[str, str]:
     """The sample's word for how it ended: an error's type, a limit, or "" where it says nothing."""
     if error := raw.get("error"):
-        return mode_of(error["message"] if isinstance(error, dict) else error)
+        return mode_of(error.get("message") if isinstance(error, dict) else error)
     limit = raw.get("limit")
     if limit:
         kind = limit.get("type") if isinstance(limit, dict) else limit

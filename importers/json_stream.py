@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..models.errors import SourceFault
-from .bounded import kind
+from .json_bounded import FEW_BYTES, check_parts, kind, whole
 
 MOST_ITEM = 64 * 1024 * 1024
 """Characters of one item; a larger one is no sample."""
@@ -126,20 +126,29 @@ class _Text:
                     ) from error
             except RecursionError as error:
                 raise self.fault("is nested too deeply to be results") from error
+            except ValueError as error:
+                raise self.fault("holds a number of thousands of digits") from error
             else:
                 # A number at the very end of what is held may go on.
                 length, known = end - self._at, _end_of(NUMBERISH, self._text, end)
                 if known < len(self._text) or not self._grow(wanted):
                     self._at += length
-                    return value
+                    return self._whole(value, length)
             wanted *= 2
+
+    def _whole(self, value: object, length: int) -> object:
+        try:
+            return whole(value, self._text, self._at - length, self._at)
+        except RecursionError as error:
+            raise self.fault("is nested too deeply to be results") from error
 
     def fault(self, problem: str) -> SourceFault:
         """Something wrong where we are."""
+        return SourceFault(self._path, self._where(), problem)
+
+    def _where(self) -> str:
         where = f"character {self._passed + self._at + 1:,}"
-        return SourceFault(
-            self._path, f"{self._place + ', ' if self._place else ''}{where}", problem
-        )
+        return f"{self._place}, {where}" if self._place else where
 
     def _grow(self, chunks: int) -> bool:
         """Hold more text; False at the document's end."""
@@ -150,6 +159,8 @@ class _Text:
             if not self._more():
                 break
             grown = True
+        if len(self._text) > FEW_BYTES:
+            check_parts(self._path, self._text, self._where())
         return grown
 
     def _more(self) -> bool:

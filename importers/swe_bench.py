@@ -17,9 +17,10 @@ from ..models.errors import SourceFault
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
 from ..models.source import Total
-from .bounded import Object, folders, read_object
+from .bounded import files, folders
 from .ending import Ending, evidence_of
 from .fields import count, items
+from .json_bounded import Object, read_object
 from .labels import label, short
 from .reading import Account, Choices, Importer, Unit
 from .untold import NO_CLOCKS, NO_CONDITIONS, named_task
@@ -52,7 +53,7 @@ def read_swe_bench(paths: Sequence[Path], choices: Choices, account: Account) ->
     """The instances of every report at or below some paths, one unit a report."""
     seen: dict[str, int] = dict.fromkeys(LISTS.values(), 0)
     for path in paths:
-        for found in _reports(path):
+        for found in _reports(path, account.faults):
             try:
                 raw, digest = read_object(found)
                 if not path.is_file() and not _is_report(raw):
@@ -135,7 +136,7 @@ def totals(report: Report) -> list[Total]:
 
 def knows_swe_bench(path: Path) -> bool:
     """The path is a report, or a folder with one."""
-    for found in _reports(path, 1):
+    for found in _reports(path, [], 1):
         try:
             if _is_report(read_object(found)[0]):
                 return True
@@ -148,14 +149,14 @@ def _is_report(raw: Object) -> bool:
     return all(name in raw for name in NEEDED)
 
 
-def _reports(path: Path, depth: int = DEEPEST) -> Iterator[Path]:
+def _reports(path: Path, faults: list[SourceFault], depth: int = DEEPEST) -> Iterator[Path]:
     """The JSON files at or below a path."""
     if path.is_file():
         yield path
         return
-    yield from sorted(p for p in path.glob("*.json") if p.is_file() and not p.is_symlink())
-    for below in folders(path) if depth else ():
-        yield from _reports(below, depth - 1)
+    yield from (file for file in files(path, faults) if file.suffix == ".json")
+    for below in folders(path, faults) if depth else ():
+        yield from _reports(below, faults, depth - 1)
 
 
 def _lacking(account: Account, seen: Mapping[str, int]) -> None:

@@ -12,6 +12,7 @@ from ..models.entry import Entry
 from ..models.errors import DesignError, SourceFault
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
+from .bounded import files
 from .ending import Ending, evidence_of
 from .labels import band_label, label, short
 from .moments import between, hour_of
@@ -39,7 +40,7 @@ def read_tables(paths: Sequence[Path], choices: Choices, account: Account) -> It
         )
     read: dict[bytes, Path] = {}
     for path in paths:
-        for file in tables_in(path):
+        for file in tables_in(path, account.faults):
             try:
                 with file.open("rb") as content:
                     digest = hashlib.file_digest(content, "sha256").digest()
@@ -56,11 +57,11 @@ def read_tables(paths: Sequence[Path], choices: Choices, account: Account) -> It
     _lacking(account, columns)
 
 
-def tables_in(path: Path) -> Sequence[Path]:
+def tables_in(path: Path, faults: list[SourceFault]) -> Sequence[Path]:
     """The tables in a folder, or the one that a path is."""
     if path.is_file():
         return [path]
-    return sorted(p for p in path.iterdir() if p.suffix.lower() in SUFFIXES and p.is_file())
+    return [file for file in files(path, faults) if file.suffix.lower() in SUFFIXES]
 
 
 def _trials(path: Path, columns: TableColumns, choices: Choices) -> Iterator[ForeignTrial]:

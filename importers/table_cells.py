@@ -8,6 +8,7 @@ from typing import Any
 
 from ..models.errors import SourceFault
 from .ending import checked_reward
+from .fields import number
 from .labels import short
 from .moments import moment
 from .table_columns import TableColumns
@@ -76,8 +77,8 @@ class Cells:
                 value = float(value)
             except ValueError:
                 return moment(self.path, self.at(role), value)
-        if value is None or (isinstance(value, int | float) and math.isfinite(value)):
-            return value if value is None else float(value)
+        if value is None or (found := number(value)) is not None:
+            return None if value is None else found
         raise SourceFault(self.path, self.at(role), f"{value!r:.60} is no time")
 
     def _number_or_word(self, role: str) -> float | None:
@@ -96,6 +97,8 @@ class Cells:
                 ) from None
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
-        if isinstance(value, int | float):
+        if isinstance(value, bool | float):
             return float(value)
+        if (found := number(value)) is not None:
+            return found
         raise SourceFault(self.path, self.at(role), f"{value!r:.60} is no outcome")

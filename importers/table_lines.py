@@ -1,13 +1,13 @@
 """Rows of a table file, one at a time: CSV, TSV, JSON lines. Parquet is in `table_parquet`."""
 
 import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..models.errors import SourceFault
-from .bounded import decoded, json_fault, kind
+from .bounded import decoded
+from .json_bounded import FEW_BYTES, check_parts, kind, loads
 
 LONGEST_LINE = 16 * 1024 * 1024
 
@@ -28,6 +28,7 @@ def csv_rows(path: Path, separator: str = ",") -> Iterator[Row]:
         if not heading:
             raise SourceFault(path, "line 1", "a heading with column names belongs here")
         for values in reader:
+            lines.held = 0
             place = f"line {reader.line_num:,}"
             if not values:
                 continue
@@ -45,26 +46,27 @@ def json_rows(path: Path) -> Iterator[Row]:
     Raises:
         SourceFault: a line is no JSON object, endless, or not UTF-8.
     """
-    for number, line in enumerate(_Lines(path), start=1):
+    lines = _Lines(path)
+    for number, line in enumerate(lines, start=1):
+        lines.held = 0
         place = f"line {number:,}"
         if not line.strip():
             continue
-        try:
-            row = json.loads(line.strip())
-        except json.JSONDecodeError as error:
-            raise json_fault(path, error, place) from error
-        except RecursionError as error:
-            raise SourceFault(path, place, "is nested too deeply to be results") from error
+        if len(line) > FEW_BYTES:
+            check_parts(path, line, place)
+        row = loads(path, line.strip(), place)
         if not isinstance(row, dict):
             raise SourceFault(path, place, f"an object belongs here, not a {kind(row)}")
         yield place, row
 
 
 class _Lines:
-    """The lines of a text file, none longer than `LONGEST_LINE` bytes."""
+    """The lines of a text file. Those of one row are no longer than `LONGEST_LINE` bytes together:
+    who takes a row sets what is `held` to 0."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.held = 0
 
     def __iter__(self) -> Iterator[str]:
         try:
@@ -73,7 +75,8 @@ class _Lines:
                 while line := file.readline(LONGEST_LINE + 1):
                     number += 1
                     place = f"line {number:,}"
-                    if len(line) > LONGEST_LINE:
+                    self.held += len(line)
+                    if self.held > LONGEST_LINE:
                         problem = f"is longer than {LONGEST_LINE:,} bytes: no row of results"
                         raise SourceFault(self._path, place, problem)
                     yield decoded(self._path, line, place)

@@ -8,10 +8,11 @@ from pathlib import Path
 from ..models.conditions import UNRECORDED
 from ..models.entry import Entry
 from ..models.waves import Levels
-from .bounded import Object
 from .fields import count, items, word
+from .json_bounded import Object
 from .labels import short
 
+METADATA = "run_metadata.json"
 DATASET = re.compile(r"(?P<name>.+?)(@|:|==)(?P<version>[^@:=]+)\Z")
 
 
@@ -66,6 +67,6 @@ def _submitted_as(where: Path) -> str:
 
 
 def _planned(folder: Path, metadata: Object) -> int | None:
-    tasks = len(items(folder, "task_ids", metadata.get("task_ids")))
+    tasks = len(items(folder / METADATA, "task_ids", metadata.get("task_ids")))
     attempts = count(metadata.get("n_attempts"))
     return tasks * attempts if tasks and attempts else None

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from ..models.foreign import ForeignTrial
 from ..models.source import Total
-from .bounded import Object
 from .fields import count, number
+from .json_bounded import Object
 from .reading import Account
 from .tb_run import Run
 

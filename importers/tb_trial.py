@@ -10,9 +10,10 @@ from ..models.conditions import UNRECORDED, Clocks, Conditions, Usage
 from ..models.errors import SourceFault
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
-from .bounded import Object, Where
+from .bounded import Where
 from .ending import Ending, evidence_of
 from .fields import count, word
+from .json_bounded import Object
 from .labels import label
 from .moments import between, hour_of, moment, seconds
 from .overlap import Neighbours

@@ -17,15 +17,16 @@ from pathlib import Path
 from ..models.conditions import Clocks
 from ..models.errors import SourceFault
 from ..models.foreign import ForeignTrial
-from .bounded import Object, folders, parse_object, read_bytes, read_object
+from .bounded import folders, read_bytes
 from .fields import items, part
+from .json_bounded import Object, parse_object, read_object
 from .overlap import Span, neighbours
 from .reading import Account, Choices, Importer, Unit
-from .tb_run import Run, run_of
+from .tb_run import METADATA, Run, run_of
 from .tb_said import Tally, lacking, totals
 from .tb_trial import Told, clocks_of, identity_of, trial_of
 
-RESULTS, METADATA = "results.json", "run_metadata.json"
+RESULTS = "results.json"
 DEEPEST = 8  # folders between the path that is given and a trial
 
 
@@ -51,7 +52,7 @@ def read_terminal_bench(
     seen, met = Tally(), set[str]()
     for path in paths:
         for folder in _runs(path, account):
-            run = run_of(folder.path, _metadata(folder.path, account), choices.entry)
+            run = _run(folder.path, choices, account)
             account.harnesses[run.harness] += 1
             told = [*folder.told.values(), *folder.alone]
             trials = list(_mapped(told, run, choices, account))
@@ -82,6 +83,15 @@ def _mapped(
 def _span(clocks: Clocks) -> Span:
     start, end = clocks.received_at, clocks.ended_at
     return None if start is None or end is None else (start, end)
+
+
+def _run(folder: Path, choices: Choices, account: Account) -> Run:
+    """The run in a folder; metadata that hold what cannot be are a fault, and count for nothing."""
+    try:
+        return run_of(folder, _metadata(folder, account), choices.entry)
+    except SourceFault as fault:
+        account.faults.append(fault)
+        return run_of(folder, {}, choices.entry)
 
 
 def _metadata(folder: Path, account: Account) -> Object:
@@ -192,7 +202,7 @@ def knows_terminal_bench(path: Path) -> bool:
 def _holds_run(folder: Path, depth: int) -> bool:
     if (folder / RESULTS).is_file():
         return True
-    return depth > 0 and any(_holds_run(below, depth - 1) for below in folders(folder))
+    return depth > 0 and any(_holds_run(below, depth - 1) for below in folders(folder, []))
 
 
 TERMINAL_BENCH = Importer(

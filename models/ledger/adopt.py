@@ -6,12 +6,13 @@ be broken leaves nothing behind.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import batched
 
-from sqlalchemy import Engine, bindparam, insert, select, update
+from sqlalchemy import Engine, select
 from sqlalchemy.engine import Connection
 
 from ... import __version__
@@ -20,12 +21,19 @@ from ..foreign import ForeignTrial
 from ..message import AttemptRecord
 from ..outcome import Outcome
 from ..trial import attempt_id
-from .attempts import judged
+from .attempts import JUDGED, judgement
+from .bulk import Row, insert_rows, update_rows
 from .events import write_event
-from .foreign_nouns import LOOKUP, ForeignNouns
+from .foreign_nouns import LOOKUP, ForeignNouns, Place
 from .ingest import count
 from .tables import ATTEMPT, CELL, TRIAL
 from .writing import writing
+
+TRIALS = ("id", "experiment", "accepted", *Place._fields)
+ATTEMPTS = (
+    *("id", "experiment", "trial", "number", "node", "state", "ended_at", "record"),
+    *JUDGED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,7 @@ class Adoption:
         new = [one for id_, one in told.items() if id_ not in stored]
         if new:
             self._nouns.grow(self._connection, [one.trial for one in new])
-            _write(self._connection, self._experiment, new, self._nouns)
+            _write(self._connection, new, self._nouns)
         for identity in conflicts:
             write_event(self._connection, self._experiment, "conflicting import", identity)
         return Adopted(len(new), twice, tuple(conflicts))
@@ -173,13 +181,11 @@ def _stored(connection: Connection, trials: Sequence[str]) -> dict[str, tuple[st
     return texts
 
 
-def _write(
-    connection: Connection, experiment: str, new: Sequence[_Told], nouns: ForeignNouns
-) -> None:
-    trials: list[dict[str, object]] = []
-    attempts: list[dict[str, object]] = []
+def _write(connection: Connection, new: Sequence[_Told], nouns: ForeignNouns) -> None:
+    trials: list[Row] = []
+    attempts: list[Row] = []
     counted: list[tuple[int, Outcome]] = []
-    planned: dict[int, int] = {}
+    planned: Counter[int] = Counter()
     for one in new:
         place = nouns.place(one.trial)
         outcomes = [classify(record.evidence) for record in one.records]
@@ -187,32 +193,26 @@ def _write(
         if outcomes and outcomes[-1].verdict != "cancelled":
             accepted = one.records[-1].attempt_id
             counted.append((place.cell, outcomes[-1]))
-        planned[place.cell] = planned.get(place.cell, 0) + 1
-        row: dict[str, object] = {"id": one.id, "experiment": experiment, "accepted": accepted}
-        trials.append(row | place._asdict())
+        planned[place.cell] += 1
+        trials.append((one.id, nouns.experiment, accepted, *place))
         attempts += map(_attempt_row, one.records, one.texts, outcomes)
-    connection.execute(insert(TRIAL), trials)
-    if attempts:
-        connection.execute(insert(ATTEMPT), attempts)
+    insert_rows(connection, TRIAL, TRIALS, trials)
+    insert_rows(connection, ATTEMPT, ATTEMPTS, attempts)
     if counted:
         count(connection, counted)
-    connection.execute(
-        update(CELL)
-        .where(CELL.c.id == bindparam("cell"))
-        .values(planned=CELL.c.planned + bindparam("more")),
-        [{"cell": cell, "more": more} for cell, more in planned.items()],
+    more = ((more, cell) for cell, more in sorted(planned.items()))
+    update_rows(connection, CELL, ("planned",), more, add=True)
+
+
+def _attempt_row(record: AttemptRecord, text: str, outcome: Outcome) -> Row:
+    return (
+        record.attempt_id,
+        record.experiment,
+        record.trial_id,
+        record.number,
+        record.conditions.node,
+        "ended",
+        record.clocks.ended_at,
+        text,
+        *judgement(outcome),
     )
-
-
-def _attempt_row(record: AttemptRecord, text: str, outcome: Outcome) -> dict[str, object]:
-    return {
-        "id": record.attempt_id,
-        "experiment": record.experiment,
-        "trial": record.trial_id,
-        "number": record.number,
-        "node": record.conditions.node,
-        "state": "ended",
-        "placed_at": None,
-        "ended_at": record.clocks.ended_at,
-        "record": text,
-    } | judged(outcome)

@@ -40,7 +40,7 @@ def update_rows(
     *,
     add: bool = False,
 ) -> None:
-    """Set columns of rows by their id; call it once per table and transaction.
+    """Set columns of rows by their id.
 
     Args:
         rows: values in the order of `names`, then the id.
@@ -96,6 +96,7 @@ def _copy_and_update(
     connection.exec_driver_sql(
         f"UPDATE {table.name} SET {assigned} FROM {incoming} AS new WHERE {table.name}.id = new.id"
     )
+    connection.exec_driver_sql(f"DROP TABLE {incoming}")  # the next call in this transaction
 
 
 def _copy(connection: Connection, into: str, rows: Iterable[Row]) -> None:

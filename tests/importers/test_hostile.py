@@ -1,6 +1,9 @@
 """Specification against hostile input: one clear fault with file and place, nothing half taken."""
 
 import json
+import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +12,8 @@ from typing import Any
 import pytest
 
 from infranoise.importers import eval_archive, json_stream, table_lines
+from infranoise.importers.bounded import folders
+from infranoise.models.errors import SourceFault
 from infranoise.models.source import Kind
 
 from .conftest import (
@@ -102,6 +107,21 @@ def nested_archive(root: Path) -> None:
     inspect_archive(root / "bad.eval", [], **{"summaries.json": b"[" * 100_000})
 
 
+def many_values(root: Path) -> None:
+    """A megabyte of text that would be a hundred megabytes of lists."""
+    inspect_archive(root / "good.eval", [inspect_sample("good")])
+    inspect_archive(root / "bad.eval", [], **{"header.json": b'{"a": [' + b"[]," * 2_500_000})
+
+
+def endless_directory(root: Path) -> None:
+    """An archive whose end promises a list of members of four gigabytes."""
+    inspect_archive(root / "good.eval", [inspect_sample("good")])
+    path = inspect_archive(root / "bad.eval", [inspect_sample("s")])
+    raw = bytearray(path.read_bytes())
+    raw[-22 + 12 : -22 + 16] = (0xFFFF_FFF0).to_bytes(4, "little")
+    path.write_bytes(bytes(raw))
+
+
 def climbing_members(root: Path) -> None:
     """Names of members that would leave the folder if anybody unpacked them."""
     inspect_archive(root / "good.eval", [inspect_sample("good")])
@@ -155,6 +175,20 @@ WRONG: dict[str, tuple[Kind, Make, str]] = {
     "an archive with a damaged member": ("inspect", damaged(0.4), "is damaged"),
     "an archive nested too deeply": ("inspect", nested_archive, "nested too deeply"),
     "a bomb": ("inspect", bomb, "a bomb, not a log"),
+    "a bomb of values": ("inspect", many_values, "header.json, character 7: holds more than"),
+    "a bomb of members": ("inspect", endless_directory, "lists its members in 4,294,967,280"),
+    "a number without an end": (
+        "harbor", harbor('{"task_name": ' + "9" * 5000 + "}"), "a number of thousands of digits"),
+    "a sample with a number without an end": (
+        "inspect",
+        lambda root: (inspect_archive(root / "good.eval", [inspect_sample("good")]),
+                      inspect_archive(root / "bad.eval", [], **{
+                          "summaries.json": b'[{"total_time": ' + b"9" * 5000 + b"}]"})),
+        "summaries.json, character 2: holds a number of thousands of digits"),
+    "metadata that are none": (
+        "terminal-bench",
+        lambda root: tb_run(root / "bad", tb_trial("good"), task_ids={"a": 1}),
+        "run_metadata.json: task_ids: a list belongs here"),
     "a document cut off": ("inspect", cut_document, "ends in the middle"),
     "one trial with two outcomes": ("terminal-bench", twice_in_a_run, ""),
     "an outcome that is none": (
@@ -204,6 +238,16 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
     "a line that is no object": (".jsonl", b"[1]\n", "line 1: an object belongs here"),
     "a line without an end": (".jsonl", b'{"task": "' + b"a" * 3000 + b'"}\n', "is longer than"),
     "a field without an end": (".csv", b"task,passed\n" + b"a" * 3000 + b",1\n", "is longer than"),
+    "a row without an end": (
+        ".csv",
+        b"task,passed\n" + b'"\n",' * 600,
+        "is longer than",
+    ),
+    "a number without an end": (
+        ".jsonl",
+        b'{"task": "a", "passed": ' + b"9" * 1900 + b"}\n",
+        "is no outcome",
+    ),
     "no Parquet": (".parquet", b"PAR1 but not really PAR1", "is no whole Parquet file"),
 }
 
@@ -230,6 +274,64 @@ def test_a_value_without_an_end_is_refused_before_it_is_held(
     monkeypatch.setattr(eval_archive, "BOMB_FLOOR", 10_000_000)
     took = take("inspect", log)
     assert "holds one value of more than 600,000 characters" in took.faults[0]
+
+
+ENDLESS_BYTES = 300 * 1024 * 1024  # as good as endless, and quicker than a gigabyte
+WEIGH = """
+import resource, sys
+from pathlib import Path
+from infranoise.importers.bring import bring
+from infranoise.importers.kinds import importer
+from infranoise.importers.modes import Modes
+from infranoise.importers.reading import Choices
+from infranoise.importers.table_columns import TableColumns
+columns = TableColumns.parse("task=task,passed=passed")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for kind, path in (pair.split("=") for pair in sys.argv[1:]):
+    got = bring(importer(kind, columns), [Path(path)], Choices(Modes(()), columns=columns), None)
+    print(got.trials, *got.faults)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_an_endless_line_is_refused_in_little_memory(tmp_path: Path) -> None:
+    """Files of one endless line each: holes, so that no disk is filled."""
+    harbor_job(tmp_path / "job", harbor_result("bad"))
+    swe_report(tmp_path / "swe" / "m.good.json")
+    endless = {
+        "table": tmp_path / "line.csv",
+        "harbor": tmp_path / "job" / "bad__abc1234" / "result.json",
+        "swe-bench": tmp_path / "swe" / "m.bad.json",
+        "terminal-bench": tmp_path / "runs" / "results.json",
+    }
+    (tmp_path / "runs").mkdir()
+    for path in endless.values():
+        path.write_bytes(b'task,passed\na,1\n{"')
+        os.truncate(path, ENDLESS_BYTES)
+    roots = {"harbor": "job", "swe-bench": "swe", "terminal-bench": "runs"}
+    words = [f"{kind}={tmp_path / roots.get(kind, 'line.csv')}" for kind in endless]
+    told = subprocess.run(
+        [sys.executable, "-c", WEIGH, *words], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    for path, line in zip(endless.values(), told, strict=False):
+        assert str(path) in line
+    assert int(told[-1]) < 100  # MiB
+
+
+def test_half_a_character_is_replaced_and_the_rest_goes_in(take: Take, tmp_path: Path) -> None:
+    """A text cut in the middle of a surrogate pair: legal JSON, and no text."""
+    broken = ("OddError", "the agent said \ud83d")
+    harbor_job(tmp_path / "job", harbor_result("a", reward=None, exception=broken))
+    took = take("harbor", tmp_path / "job")
+    (line,) = took.attempts
+    assert line.record is not None
+    assert "the agent said \N{REPLACEMENT CHARACTER}" in line.record.evidence.reward_fault
+
+
+def test_a_folder_that_cannot_be_listed_is_a_fault(tmp_path: Path) -> None:
+    faults: list[SourceFault] = []
+    assert folders(tmp_path / "gone", faults) == []
+    assert "gone: cannot be listed: No such file" in str(faults[0])
 
 
 def test_links_are_not_followed(take: Take, tmp_path: Path) -> None:

@@ -115,6 +115,15 @@ def test_a_block_that_fails_leaves_nothing_behind_and_the_next_one_goes_in(engin
     assert reading.progress(engine, "others") == (1, 1)
 
 
+def test_one_transaction_may_take_many_times(engine: Engine) -> None:
+    adoption = Adoption(engine, "others")
+    with adoption.transaction():
+        for name in ("a", "b", "c"):
+            adoption.take([trial(name)])
+    (cell,) = reading.cell_counts(engine, "others")
+    assert (cell.planned, cell.n, cell.passed) == (3, 3, 3)
+
+
 def test_later_imports_go_on_where_earlier_ones_stopped(engine: Engine) -> None:
     take(engine, trial("a"))
     take(engine, trial("b"), trial("c", task="u"))
