@@ -10,6 +10,7 @@ from ..bundled.materialise import materialise
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
 from ..models.fitness import Machine, Misfit, misfits
+from ..models.seating import ClusterPods
 from ..models.task import Task
 from ..models.task_set import TaskSet, find_tasks
 from ..workers.capacity import memory_for_pods
@@ -42,9 +43,15 @@ def settle(
         elsewhere: the machine that it is to fit, where that is not this one: its environment is
             its own, and not held against the tasks.
     Raises:
-        DesignError: a pattern finds nothing, or an unknown runtime was asked for.
+        DesignError: a pattern finds nothing, an unknown runtime was asked for, or one that has no
+            use for what the experiment asks of a cluster.
     """
     decided = decide_runtime(runtime or experiment.pods.runtime)
+    if decided != "kubernetes" and experiment.pods.kubernetes != ClusterPods():
+        raise DesignError(
+            f"[pods.kubernetes] says where pods of a cluster go, and {decided} pods go nowhere "
+            "else than this machine: leave the table out, or choose --runtime kubernetes"
+        )
     pods = experiment.pods.model_copy(update={"runtime": decided})
     experiment = experiment.model_copy(update={"pods": pods})
     found = find(experiment.tasks, root, environ, fill={} if elsewhere else environ)

@@ -1,6 +1,7 @@
 """Conditions, usage and clocks: what surrounded an attempt, what it took, how long each part."""
 
 from .counters import Counters
+from .kube_pod import KubePod
 from .limits import Effective, Limits
 from .load import Load
 from .value import Value
@@ -14,7 +15,8 @@ class Conditions(Value):
 
     `co_running` counts other attempts on the same worker at start, at its peak and at the end;
     `slots` how many it may hold. `hour_utc` is the hour of the start, 0..23, `weekday` 0
-    (Monday)..6. `time_limit` is the multiple of the task's own agent timeout that was in force.
+    (Monday)..6. `worker` is who ran it where that was not the node itself, and `pod` what a cluster
+    gave it. `time_limit` is the multiple of the task's own agent timeout that was in force.
     """
 
     node: str
@@ -33,6 +35,8 @@ class Conditions(Value):
     weekday: int | None
     agent_timeout_s: float | None = None
     time_limit: float | None = None
+    worker: str | None = None
+    pod: KubePod | None = None
 
 
 class Usage(Value):

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from .band import Band
 from .egress import Egress
 from .entry import Entry
+from .seating import ClusterPods
 from .spec import Spec
 from .value import Value
 
@@ -42,6 +43,7 @@ class Pods(Value):
     builds from every Dockerfile there is. `after_agent`: "stop" kills what the agent leaves running
     before the verifier starts; "keep" lets the services of an agent that ended by itself live on,
     for tasks whose answer is a running service. An agent that ran out of time is always stopped.
+    `kubernetes` is for pods of a cluster alone.
     """
 
     runtime: Literal["auto", "process", "docker", "kubernetes"] = "auto"
@@ -50,6 +52,7 @@ class Pods(Value):
     build_network: str | None = None
     images: Literal["named", "build"] = "named"
     after_agent: Literal["stop", "keep"] = "stop"
+    kubernetes: ClusterPods = ClusterPods()
 
 
 class Run(Value):

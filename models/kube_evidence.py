@@ -16,14 +16,26 @@ Overdue = Literal["", "schedule", "image", "start"]
 class WrapperReport(Value):
     """What the pod's own PID 1 counted in its control group, told in the termination message.
 
-    `rc` is the exit code that it ended with. Kills are judged by `oom_kill` alone: `failcnt` may
-    stay 0 and a peak may stay below its limit although the kernel killed.
+    `rc` is the exit code that it ended with. `wall_*` are Unix seconds by the node's clock, `up_*`
+    seconds since the node's boot, at the beginning and the end of its own life. Kills are judged by
+    `oom_kill` alone: `failcnt` may stay 0 and a peak below its limit although the kernel killed.
     """
 
     rc: int | None = None
     oom_kills_before: int | None = None
     oom_kills_after: int | None = None
     peak_bytes: int | None = None
+    wall_before: float | None = None
+    wall_after: float | None = None
+    up_before: float | None = None
+    up_after: float | None = None
+
+    @property
+    def lived_s(self) -> float | None:
+        """How long the pod ran, to a hundredth; the API tells whole seconds alone."""
+        if self.up_before is None or self.up_after is None:
+            return None
+        return self.up_after - self.up_before
 
     @property
     def oom_kills(self) -> int | None:
@@ -34,12 +46,16 @@ class WrapperReport(Value):
 
 
 class NodeSeen(Value):
-    """The pod's node when the pod ended. `exists`: whether the API still has its object."""
+    """The pod's node when the pod ended. `exists`: whether the API still has its object.
+
+    `pressures` are the conditions of want that held then, such as MemoryPressure.
+    """
 
     name: str = ""
     exists: Tri = "unknown"
     ready: Tri = "unknown"
     taints: tuple[str, ...] = ()
+    pressures: tuple[str, ...] = ()
 
     @property
     def lost(self) -> bool:

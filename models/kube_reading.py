@@ -75,6 +75,10 @@ def wrapper_report(message: str | None) -> WrapperReport | None:
             oom_kills_before=told["before"]["oom_kill"],
             oom_kills_after=told["after"]["oom_kill"],
             peak_bytes=told["after"].get("peak"),
+            wall_before=told["before"].get("wall"),
+            wall_after=told["after"].get("wall"),
+            up_before=told["before"].get("up"),
+            up_after=told["after"].get("up"),
         )
     except (ValueError, TypeError, KeyError, AttributeError, ValidationError):
         return None
@@ -92,6 +96,9 @@ def node_seen(name: str, node: Object | None) -> NodeSeen:
         exists="yes",
         ready=words.get(ready, "unknown"),
         taints=tuple(t["key"] for t in (node.get("spec") or {}).get("taints") or ()),
+        pressures=tuple(
+            c["type"] for c in conditions if c["status"] == "True" and c["type"] != "Ready"
+        ),
     )
 
 

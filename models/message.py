@@ -22,7 +22,9 @@ from .errors import WireError
 from .evidence import Evidence
 from .execution import Stream
 from .limits import Limits
+from .node import NodeProfile
 from .origin import Origin
+from .seating import Seat
 from .task import Task
 from .trial import TrialKey
 from .value import Value
@@ -70,7 +72,8 @@ class AttemptMessage(_Message):
     `blobs` is where the task's folder lies packed, under its content hash, and where logs go;
     "": `task.directory` is a folder of the node itself. `egress_mbps` None: the pod's link is
     neither capped nor measured. `replay_in` names the band of a kill
-    replay, where `limits` are not those of the trial's own band.
+    replay, where `limits` are not those of the trial's own band. `seat` is where in a cluster its
+    pod is to go.
     """
 
     version: Literal[1] = 1
@@ -96,6 +99,7 @@ class AttemptMessage(_Message):
     placed_at: float
     deadline_at: float
     replay_in: str | None = None
+    seat: Seat | None = None
 
 
 class Logs(Value):
@@ -116,7 +120,8 @@ class Artefact(Value):
 class AttemptRecord(_Message):
     """What one attempt left: the facts, never a verdict (that is `classify`'s, at home).
 
-    `origin` is set where others ran the attempt and we only read of it.
+    `origin` is set where others ran the attempt and we only read of it. `profile` is what the node
+    is, where that is not the worker's own machine.
     """
 
     version: Literal[1] = 1
@@ -132,4 +137,5 @@ class AttemptRecord(_Message):
     artefacts: tuple[Artefact, ...] = ()
     image_id: str = ""
     worker_version: str
+    profile: NodeProfile | None = None
     origin: Origin | None = None

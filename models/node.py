@@ -8,6 +8,25 @@ from pydantic import Field
 from .value import Value
 
 
+class ClusterNode(Value):
+    """What a node of a cluster is beyond its hardware.
+
+    `labels` are those of its class, place and price, and our own. `allocatable_*` is what pods may
+    take in all, sizes in whole MiB. `kubelet` are settings that change what a pod meets, by their
+    own names; None: they may not be read; a name that is missing is not known. Inside a pod:
+    `oom_group` (one kill ends the whole container) and `cpus_seen`, the cores that it counts.
+    """
+
+    labels: dict[str, str] = Field(default_factory=dict)
+    allocatable_cpus: float | None = None
+    allocatable_memory_bytes: int | None = None
+    allocatable_storage_bytes: int | None = None
+    allocatable_pods: int | None = None
+    kubelet: dict[str, str | int | float | bool] | None = None
+    oom_group: bool | None = None
+    cpus_seen: int | None = None
+
+
 class NodeProfile(Value):
     """A node's hardware, kernel and runtimes. None: not readable there.
 
@@ -15,7 +34,8 @@ class NodeProfile(Value):
     no package lists, so that equal machines have equal profiles. `cpu_max_mhz` is the highest
     frequency of any core (the nominal one where a hypervisor hides it), `cpu_cache_bytes` the
     last-level cache, sizes are in whole MiB. `virtualisation` and `container` name the kind in
-    systemd's words ("none" on bare metal). `runtimes` holds versions by name.
+    systemd's words ("none" on bare metal). `runtimes` holds versions by name, `cluster` what is so
+    of a cluster's node alone.
     """
 
     cpu_model: str | None = None
@@ -38,9 +58,11 @@ class NodeProfile(Value):
     disk_bytes: int | None = None
     filesystem: str | None = None
     runtimes: dict[str, str] = Field(default_factory=dict)
+    cluster: ClusterNode | None = None
 
     @property
     def profile_hash(self) -> str:
         """16 hex digits of the content: equal profiles, equal hash, in any field order."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        told = self.model_dump(mode="json", exclude=None if self.cluster else {"cluster"})
+        text = json.dumps(told, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -10,6 +10,7 @@ from ..models.experiment import Experiment
 from ..models.ledger.attempts import Owed, Replay
 from ..models.message import AttemptMessage
 from ..models.replay import replay_band
+from ..models.seating import Seat
 from ..models.task import Task
 from ..models.trial import TrialKey, attempt_id
 
@@ -55,6 +56,7 @@ def order(
         keep_services=experiment.pods.after_agent == "keep",
         seed=sample_seed(experiment.seed, key),
         replay_in=owed.replay.ceiling if owed.replay else None,
+        seat=_seat(experiment, key, owed) if runtime == "kubernetes" else None,
         queued_at=queued_at,
         placed_at=now,
         deadline_at=now + agent_s + spec.verifier_timeout_s + spec.build_timeout_s + BEFORE_AGENT_S,
@@ -73,6 +75,21 @@ def band_of(experiment: Experiment, band: str, replay: Replay | None) -> Band:
     if higher is None:
         raise DesignError(f"attempt {replay.of}: {replay.ceiling} is no higher ceiling than {band}")
     return higher
+
+
+def _seat(experiment: Experiment, key: TrialKey, owed: Owed) -> Seat:
+    """Where among the pods of its block, or of its wave where bands are isolated, a pod goes."""
+    cell, asked = key.cell, experiment.pods.kubernetes
+    block = f"{cell.task}\x00{cell.entry}\x00{cell.levels}\x00{key.sample}"
+    within = f"wave {owed.wave}" if asked.isolate == "band" else block
+    names = [band.name for band in experiment.bands]
+    return Seat(
+        asked=asked,
+        band=owed.replay.ceiling if owed.replay else cell.band,
+        shuffle=f"{experiment.seed}\x00{within}",
+        turn=names.index(cell.band),
+        of=len(names),
+    )
 
 
 def _with_image(task: Task, experiment: Experiment) -> Task:

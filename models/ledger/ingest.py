@@ -16,10 +16,12 @@ from sqlalchemy.engine import Connection
 from ..classify import classify
 from ..evidence import Evidence
 from ..message import AttemptRecord
+from ..node import NodeProfile
 from ..outcome import Outcome
 from .attempts import JUDGED, judgement
 from .bulk import among, update_rows
 from .events import write_event
+from .nodes import note_nodes
 from .tables import ATTEMPT, CELL, TRIAL
 from .writing import writing
 
@@ -40,6 +42,7 @@ class Ending:
     """How an attempt ended. `record` is its text, None where none came home.
 
     `witness` is a JSON document of what was seen instead, kept as an event; "" where there is none.
+    `profile` is what a cluster's node told of itself with it; it is kept once, beside the nodes.
     """
 
     attempt: str
@@ -50,6 +53,7 @@ class Ending:
     evidence: Evidence
     record: str | None = None
     witness: str = ""
+    profile: NodeProfile | None = None
 
     @classmethod
     def of(cls, record: AttemptRecord) -> "Ending":
@@ -61,7 +65,8 @@ class Ending:
             node=record.conditions.node,
             ended_at=record.clocks.ended_at,
             evidence=record.evidence,
-            record=record.encode(),
+            record=record.model_copy(update={"profile": None}).encode(),
+            profile=record.profile,
         )
 
 
@@ -96,6 +101,7 @@ def ingest(
             return ()
         outcomes = {ending.attempt: classify(ending.evidence) for ending in taken}
         _end_attempts(connection, taken, outcomes)
+        note_nodes(connection, {end.node: end.profile for end in taken if end.profile})
         accepted = _accepted(connection, taken, outcomes, stands, max_attempts)
         _end_trials(connection, accepted, outcomes, stands)
         counts = set(accepted)

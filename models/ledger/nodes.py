@@ -1,8 +1,10 @@
 """Nodes: the profile a node said of itself, stored once per change."""
 
 import time
+from collections.abc import Mapping
 
 from sqlalchemy import Engine, update
+from sqlalchemy.engine import Connection
 
 from ..node import NodeProfile
 from .bulk import insert_if_absent
@@ -18,10 +20,17 @@ def write_node(
     Raises:
         Deposed: another scheduler leads now; nothing was written.
     """
-    hash_, now = profile.profile_hash, time.time()
-    new = {"hash": hash_, "first_seen_at": now, "document": profile.model_dump_json()}
-    seen = {"profile": hash_, "seen_at": now}
     with writing(engine, fence) as connection:
+        note_nodes(connection, {node: profile})
+
+
+def note_nodes(connection: Connection, profiles: Mapping[str, NodeProfile]) -> None:
+    """The same of several, by name, in a transaction under way."""
+    now = time.time()
+    for node, profile in sorted(profiles.items()):  # in one order: no two wait for each other
+        hash_ = profile.profile_hash
+        new = {"hash": hash_, "first_seen_at": now, "document": profile.model_dump_json()}
+        seen = {"profile": hash_, "seen_at": now}
         insert_if_absent(connection, NODE_PROFILE, new)
         if not insert_if_absent(connection, NODE, {"id": node} | seen):
             connection.execute(update(NODE).where(NODE.c.id == node).values(**seen))

@@ -1,23 +1,16 @@
 """What happens to our pods: one list and one watch for all of them, every transition kept.
 
-No pod is polled. A watch that falls silent is a dead connection; one that has fallen behind (410)
-is listed anew, and what is missing from the list has vanished.
+No pod is polled. What is missing from a new list has vanished.
 """
 
-import logging
-import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ....models.kube_reading import Transition
-from .api import GONE, Api, ApiRefused, ApiTrouble, Ask
+from .api import Api, ApiRefused, Ask
+from .feed import WATCH_S, Feed
 
-LOG = logging.getLogger(__name__)
-PAGE = 500
-WATCH_S = (240, 300)  # by the server's clock; jittered, so that watches do not end together
-READ_SLACK_S = 15.0
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 Note = Callable[[Transition], None]
 
 
@@ -28,8 +21,7 @@ class Reflector:
 
     Args:
         note: told of every transition before anyone can act on it.
-        watch_s: between which seconds a watch lasts, by the server.
-        read_s: silence after which a connection is dead; None: a little more than the watch.
+        watch_s, read_s: as of a `Feed`.
     """
 
     def __init__(
@@ -44,28 +36,23 @@ class Reflector:
     ) -> None:
         self._api, self._note = api, note
         self._path = f"/api/v1/namespaces/{namespace}/pods"
-        self._selector, self._watch_s, self._read_s = selector, watch_s, read_s
         self._changed = threading.Condition()
         self._histories: dict[str, list[Transition]] = {}
         self._versions: dict[str, int] = {}
         self._ours: set[str] = set()
         self._expected: set[str] = set()
-        self._version = ""
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-        self.relists = 0
+        self._before_list: set[str] = set()
+        self.feed = Feed(
+            api, self._path, {"labelSelector": selector}, self, watch_s=watch_s, read_s=read_s
+        )
 
     def start(self) -> None:
         """Begin to watch, in a thread of its own; at once where it has begun."""
-        with self._changed:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, daemon=True, name="pods watch")
-                self._thread.start()
+        self.feed.start()
 
     def stop(self) -> None:
         """Do not begin another watch; the thread ends with the present one."""
-        self._stop.set()
-
+        self.feed.stop()
     def expect(self, name: str) -> None:
         """Keep the history of a pod that is about to be made: the watch may know of it, and of
         what becomes of it, before the one who asked for it has its answer."""
@@ -124,69 +111,6 @@ class Reflector:
             return self._changed.wait_for(
                 lambda: until(tuple(self._histories.get(uid, ()))), timeout_s
             )
-
-    def _run(self) -> None:
-        pause_s = FIRST_PAUSE_S
-        while not self._stop.is_set():
-            try:
-                if not self._version:
-                    self._list()
-                self._watch()
-                pause_s = FIRST_PAUSE_S
-                continue
-            except ApiTrouble as trouble:
-                LOG.info("the watch of pods broke and is taken up again: %s", trouble)
-                if isinstance(trouble, ApiRefused) and trouble.status == GONE:
-                    self._version = ""
-            except (ValueError, KeyError, TypeError) as garbled:
-                LOG.warning("the watch of pods sent what is no event: %s", garbled)
-                self._version = ""
-            self._stop.wait(pause_s * random.uniform(0.5, 1.0))
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-
-    def _list(self) -> None:
-        """All pods, page by page; a followed pod that is not among them has vanished."""
-        self.relists += 1
-        query: dict[str, str | int] = {"labelSelector": self._selector, "limit": PAGE}
-        with self._changed:
-            known = set(self._histories)
-        seen: set[str] = set()
-        while True:
-            page = self._api.ask(Ask("GET", self._path, query))
-            for pod in page["items"]:
-                seen.add(pod["metadata"]["uid"])
-                self._take("MODIFIED", pod)
-            onward = page["metadata"].get("continue")
-            if not onward:
-                break
-            query = query | {"continue": onward}
-        for uid in known - seen:
-            self._vanish(uid)
-        self._version = page["metadata"]["resourceVersion"]
-
-    def _watch(self) -> None:
-        lasts_s = random.randint(*self._watch_s)
-        query: dict[str, str | int] = {
-            "labelSelector": self._selector,
-            "watch": "1",
-            "allowWatchBookmarks": "true",
-            "resourceVersion": self._version,
-            "timeoutSeconds": lasts_s,
-        }
-        read_s = self._read_s or lasts_s + READ_SLACK_S
-        with self._api.stream(Ask("GET", self._path, query), read_s=read_s) as events:
-            for event in events:
-                self._event(event)
-                if self._stop.is_set():
-                    return
-
-    def _event(self, event: dict[str, Any]) -> None:
-        kind, found = event["type"], event["object"]
-        if kind == "ERROR":
-            raise ApiRefused(int(found.get("code", 0)), found.get("reason", ""), str(found))
-        if kind != "BOOKMARK":
-            self._take(kind, found)
-        self._version = found["metadata"]["resourceVersion"]
 
     def _take(self, kind: str, pod: dict[str, Any], *, follow: bool = False) -> None:
         """Add a state to its pod's history, unless it is there or older than what is there."""
