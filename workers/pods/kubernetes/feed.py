@@ -22,14 +22,18 @@ Object = dict[str, Any]
 
 
 class Taker(Protocol):
-    """Who is told. Both are called from the feed's thread."""
+    """Who is told, from the feed's thread."""
+
+    def listing(self) -> None:
+        """A list begins."""
+        ...
 
     def take(self, kind: str, found: Object) -> None:
         """One object as it is now: ADDED, MODIFIED or DELETED; what a list holds is MODIFIED."""
         ...
 
     def listed(self, uids: Collection[str]) -> None:
-        """A list has been told to its end; nothing else is there."""
+        """A list has been told to its end; nothing else was there when it began."""
         ...
 
 
@@ -115,6 +119,7 @@ class Feed:
     def _list(self) -> None:
         """Everything, page by page."""
         self.lists += 1
+        self._taker.listing()
         query = self._query | {"limit": PAGE}
         seen: set[str] = set()
         while True:

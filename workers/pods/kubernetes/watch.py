@@ -53,6 +53,30 @@ class Reflector:
     def stop(self) -> None:
         """Do not begin another watch; the thread ends with the present one."""
         self.feed.stop()
+
+    def listing(self) -> None:
+        """A list begins: only pods that were made before can be missing from it."""
+        with self._changed:
+            self._before_list = set(self._histories)
+
+    def take(self, kind: str, found: dict[str, Any]) -> None:
+        """A pod as it is now."""
+        self._take(kind, found)
+
+    def listed(self, uids: Collection[str]) -> None:
+        """A followed pod that is in no list has vanished."""
+        for uid in self._before_list.difference(uids):
+            self._vanish(uid)
+
+    def on_node(self, node: str) -> int:
+        """How many followed pods are on a node and have not ended."""
+        with self._changed:
+            return sum(
+                history[-1].pod["spec"].get("nodeName") == node
+                for history in self._histories.values()
+                if history and not _over(history[-1])
+            )
+
     def expect(self, name: str) -> None:
         """Keep the history of a pod that is about to be made: the watch may know of it, and of
         what becomes of it, before the one who asked for it has its answer."""
@@ -140,6 +164,11 @@ class Reflector:
         self._note(transition)
         self._histories[uid].append(transition)
         self._changed.notify_all()
+
+
+def _over(step: Transition) -> bool:
+    ended = (step.pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return ended or step.kind in ("DELETED", "VANISHED")
 
 
 def gone(history: tuple[Transition, ...]) -> bool:

@@ -3,62 +3,50 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ....models.limits import Limits
+from ....models.seating import ClusterPods
 from ..pod import PodOrder
+from . import seats
 from .scripts import FIRST_PROCESS
+from .seats import LABEL, MANAGED_BY
 
-LABEL = "infranoise.dev/"
-MANAGED_BY = "app.kubernetes.io/managed-by"
+Qos = Literal["constant", "natural"]
 CONTAINER = "main"
+FINALIZER = f"{LABEL}evidence"
 GRACE_S = 5
 NAME_LENGTH = 63
 DEADLINE_SLACK_S = 3600  # pull and start: the backstop must never be the first to act
-SUFFIXES: dict[str, int | Decimal] = {
-    "": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18,
-    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60,
-    "m": Decimal("0.001"), "u": Decimal("0.000001"), "n": Decimal("0.000000001"),
-}  # fmt: skip
-QUANTITY = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)([a-zA-Z]*)")
-Qos = Literal["constant", "natural"]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What of a pod is the cluster's and not the task's.
+    """What of a pod is its worker's and not the experiment's.
 
-    `qos` "constant" keeps every band Burstable, so that the memory ceiling alone moves: the
-    kubelet evicts and pins CPUs by class. `image_prefix` names images by environment hash for
-    tasks that name none.
+    `image_prefix` names images by environment hash for tasks that name none; `service_account` is
+    one without rights, None: the namespace's default one.
     """
 
     namespace: str = "default"
     worker: str = ""
     owner: str = ""
-    qos: Qos = "constant"
     image_prefix: str = ""
     service_account: str | None = None
-    node_selector: Mapping[str, str] = field(default_factory=dict)
-    runtime_class: str | None = None
-    priority_class: str | None = None
 
 
-def quantity(text: str | int | float) -> Decimal:
-    """A quantity in the API's words as a number.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What was settled for one pod just before it is made.
 
-    >>> quantity("64Mi"), quantity("250m"), quantity("1e3")
-    (Decimal('67108864'), Decimal('0.250'), Decimal('1E+3'))
-
-    Raises:
-        ValueError: it is none.
+    `slot` is its number among those of a node, `dealt` the nodes to prefer, `owner` the reference
+    to its run's ConfigMap. None: there is none.
     """
-    found = QUANTITY.fullmatch(str(text))
-    if found is None or found[2] not in SUFFIXES:
-        raise ValueError(f"{text!r} is no quantity")
-    return Decimal(found[1]) * SUFFIXES[found[2]]
+
+    slot: int | None = None
+    dealt: tuple[str, ...] = ()
+    owner: Mapping[str, Any] | None = None
 
 
 def pod_name(order: PodOrder) -> str:
@@ -81,14 +69,24 @@ def image_of(order: PodOrder, shape: Shape) -> str | None:
     return f"{shape.image_prefix}:{order.environment_hash.removeprefix('sha256:')[:128]}"
 
 
-def manifest(order: PodOrder, shape: Shape, now: float) -> dict[str, Any]:
+def asked_of(order: PodOrder) -> ClusterPods:
+    """What an order asks of the cluster; the defaults where it has no seat."""
+    return order.seat.asked if order.seat else ClusterPods()
+
+
+def manifest(
+    order: PodOrder, shape: Shape, now: float, place: Place | None = None
+) -> dict[str, Any]:
     """The pod of an attempt.
 
     One bare pod that is never restarted: retries are the scheduler's, each an attempt of its own.
+    Nothing in it is secret: the task's environment goes to its commands, never into the object.
 
     Args:
         now: Unix seconds.
     """
+    place, asked = place or Place(), asked_of(order)
+    band = label(order.seat.band) if order.seat and order.seat.band else ""
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
@@ -98,22 +96,20 @@ def manifest(order: PodOrder, shape: Shape, now: float) -> dict[str, Any]:
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [_container(order, shape)],
     }
-    placed = {
-        "serviceAccountName": shape.service_account,
-        "nodeSelector": dict(shape.node_selector),
-        "runtimeClassName": shape.runtime_class,
-        "priorityClassName": shape.priority_class,
-    }
+    if shape.service_account:
+        spec["serviceAccountName"] = shape.service_account
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": _metadata(order, shape),
-        "spec": spec | {key: value for key, value in placed.items() if value},
+        "metadata": _metadata(order, shape, place, band),
+        "spec": spec | seats.spec(asked, place.dealt, band, place.slot),
     }
 
 
-def _metadata(order: PodOrder, shape: Shape) -> dict[str, Any]:
-    return {
+def _metadata(order: PodOrder, shape: Shape, place: Place, band: str) -> dict[str, Any]:
+    owned = {"ownerReferences": [dict(place.owner)]} if place.owner else {}
+    held = {"finalizers": [FINALIZER]} if asked_of(order).evidence_finalizer else {}
+    return owned | held | {
         "name": pod_name(order),
         "labels": {
             MANAGED_BY: "infranoise",
@@ -121,6 +117,7 @@ def _metadata(order: PodOrder, shape: Shape) -> dict[str, Any]:
             f"{LABEL}attempt": label(order.attempt_id),
             f"{LABEL}worker": label(shape.worker),
             f"{LABEL}expires-at": str(round(order.expires_at)),
+            **seats.labels(band, place.slot),
         },
         "annotations": {
             f"{LABEL}attempt": order.attempt_id,
@@ -139,12 +136,15 @@ def _container(order: PodOrder, shape: Shape) -> dict[str, Any]:
         "image": image_of(order, shape),
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", FIRST_PROCESS],
-        "env": [{"name": name, "value": value} for name, value in order.env.items()],
-        "resources": resources(order.limits, shape.qos),
+        "resources": resources(order.limits, asked_of(order).qos),
         "terminationMessagePolicy": "File",
-        "securityContext": {"allowPrivilegeEscalation": False},
+        "securityContext": {"allowPrivilegeEscalation": False} | _user(asked_of(order)),
     }
     return body | ({"workingDir": order.workdir} if order.workdir else {})
+
+
+def _user(asked: ClusterPods) -> dict[str, int]:
+    return {} if asked.run_as_user is None else {"runAsUser": asked.run_as_user}
 
 
 def resources(limits: Limits, qos: Qos = "constant") -> dict[str, dict[str, str]]:
