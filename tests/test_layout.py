@@ -63,6 +63,8 @@ PURE = (  # they decide: no clock, no environment, no chance that is not seeded
     "models/kube_rows.py",
     "models/band.py",
     "models/fitness.py",
+    "models/seating.py",
+    "models/kube_node.py",
     "scheduler/plan.py",
     "scheduler/orders.py",
     "scheduler/outlook.py",

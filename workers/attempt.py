@@ -113,7 +113,7 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
         with story.clock("stop_s"):
             _remove(pod, story)
         if isinstance(pod, Witnessed):
-            story.kube = pod.ending(story.verdict_at)
+            story.kube, story.whereabouts = pod.ending(story.verdict_at), pod.whereabouts()
 
 
 def _phases(
@@ -222,6 +222,7 @@ def order_of(message: AttemptMessage, assignment: Assignment) -> PodOrder:
         egress_mbps=message.egress_mbps,
         build_timeout_s=message.build_timeout_s,
         relocatable=task.relocatable,
+        seat=message.seat,
     )
 
 

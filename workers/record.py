@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from .. import __version__
 from ..models.conditions import Clocks, Conditions, Usage
@@ -9,6 +10,7 @@ from ..models.evidence import Evidence, Tri
 from ..models.execution import ExecResult, Stream
 from ..models.load import Load
 from ..models.message import Artefact, AttemptMessage, AttemptRecord, Logs
+from .pods.pod import Whereabouts
 from .slots import Neighbours
 from .story import Story
 
@@ -34,6 +36,7 @@ def told(
     message: AttemptMessage, story: Story, around: Surroundings, kept: tuple[Artefact, ...]
 ) -> AttemptRecord:
     """The record of an attempt that has ended."""
+    place = story.whereabouts
     return AttemptRecord(
         attempt_id=message.attempt_id,
         trial_id=message.trial_id,
@@ -51,8 +54,9 @@ def told(
         ),
         logs=Logs(**{name: tail(result) for name, result in story.logs.items()}),
         artefacts=kept,
-        image_id=story.image_id,
+        image_id=(place.pod.image_id if place else "") or story.image_id,
         worker_version=__version__,
+        profile=place.profile if place else None,
     )
 
 
@@ -87,9 +91,15 @@ def tail(result: ExecResult) -> Stream:
 
 def _conditions(message: AttemptMessage, story: Story, around: Surroundings) -> Conditions:
     at = time.gmtime(around.received_at)
+    there = _in_a_cluster(story.whereabouts, around) if story.whereabouts else {}
+    here: dict[str, Any] = {
+        "node": around.node,
+        "node_profile": around.profile,
+        "load_start": around.load_start,
+        "load_end": around.load_end,
+    }
     return Conditions(
-        node=around.node,
-        node_profile=around.profile,
+        **(here | there),
         runtime=around.runtime,
         network=message.network,
         requested=message.limits,
@@ -98,11 +108,21 @@ def _conditions(message: AttemptMessage, story: Story, around: Surroundings) -> 
         co_running_start=around.neighbours.start,
         co_running_peak=around.neighbours.peak,
         co_running_end=around.neighbours.end,
-        load_start=around.load_start,
-        load_end=around.load_end,
         hour_utc=at.tm_hour,
         weekday=at.tm_wday,
     )
+
+
+def _in_a_cluster(place: Whereabouts, around: Surroundings) -> dict[str, Any]:
+    """Where the pod was, which is not where its worker is; its worker where no node took it."""
+    return {
+        "node": place.pod.node or around.node,
+        "node_profile": place.profile.profile_hash if place.profile else None,
+        "load_start": place.load_start,
+        "load_end": place.load_end,
+        "worker": around.node,
+        "pod": place.pod,
+    }
 
 
 def _usage(story: Story, overhead_cpu_s: float) -> Usage:

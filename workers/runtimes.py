@@ -63,7 +63,11 @@ class Runtimes:
             from .pods.kubernetes.words import Shape
         except ModuleNotFoundError as error:
             raise Refused(f"{error}; install infranoise[kubernetes]") from error
-        shape = Shape(namespace=asked.namespace, image_prefix=asked.image_prefix)
+        shape = Shape(
+            namespace=asked.namespace,
+            image_prefix=asked.image_prefix,
+            service_account=asked.service_account or None,
+        )
         return KubernetesPods(shape, context=asked.kube_context, diary=asked.state / "kubernetes")
 
     def facts(self) -> Mapping[str, Mapping[str, str | int | float | bool | None]]:

@@ -25,7 +25,8 @@ class WorkerSettings:
     be another place than home says. `runtimes` are the kinds of pods that it offers; empty: what
     there is. `events`: tell Flower of every attempt. A worker that is told to leave lets attempts
     end within `grace_s`. `namespace` is where Kubernetes pods are made ("": none are), of the
-    kubeconfig's `kube_context`; `image_prefix` is where images named by environment hash lie.
+    kubeconfig's `kube_context`; `image_prefix` is where images named by environment hash lie, and
+    `service_account` the one without rights that pods are given.
     """
 
     broker: str
@@ -44,6 +45,7 @@ class WorkerSettings:
     namespace: str = ""
     kube_context: str | None = None
     image_prefix: str = ""
+    service_account: str = ""
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
@@ -80,6 +82,7 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         namespace=environ.get("INFRANOISE_KUBERNETES_NAMESPACE", ""),
         kube_context=environ.get("INFRANOISE_KUBERNETES_CONTEXT") or None,
         image_prefix=environ.get("INFRANOISE_IMAGE_PREFIX", ""),
+        service_account=environ.get("INFRANOISE_KUBERNETES_SERVICE_ACCOUNT", ""),
     )
 
 

@@ -12,7 +12,7 @@ from ..models.execution import ExecResult
 from ..models.kube_evidence import KubeEvidence
 from ..models.limits import Effective
 from .harness.reward import Reward
-from .pods.pod import Pod
+from .pods.pod import Pod, Whereabouts
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class Story:
 
     `began_at` is when its message was received, Unix seconds. `ended`: every phase came to its end
     before anyone withdrew the attempt. `verdict_at` is when the verdict was read, Unix seconds;
-    `kube` what a cluster told of the pod.
+    `kube` what a cluster told of the pod, and `whereabouts` what it gave it.
     """
 
     began_at: float = 0.0
@@ -41,6 +41,7 @@ class Story:
     ended: bool = False
     verdict_at: float | None = None
     kube: KubeEvidence | None = None
+    whereabouts: Whereabouts | None = None
     _since: float = field(default_factory=time.monotonic)
 
     @property

@@ -101,3 +101,18 @@ def test_one_band_and_nothing_else_has_no_contrast(
 def test_results_that_are_not_there_are_named(file: Path) -> None:
     with pytest.raises(DesignError, match=r"nowhere: no run here"):
         plan(file, Question(power_from="nowhere"), as_json=True)
+
+
+def test_what_is_asked_of_a_cluster_is_refused_where_there_is_none(file: Path) -> None:
+    with file.open("a") as text:
+        text.write("[pods.kubernetes]\npods_per_node = 4\n")
+    with pytest.raises(DesignError, match=r"\[pods.kubernetes\].*--runtime kubernetes"):
+        plan(file, Question(), as_json=True)
+
+
+def test_and_planned_where_pods_are_a_cluster_s(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with file.open("a") as text:
+        text.write("[pods.kubernetes]\npods_per_node = 4\n")
+    assert planned(file, capsys, runtime="kubernetes")["samples"] == 3

@@ -1,6 +1,7 @@
 """A recorded node and its kubelet's settings as a profile; a recorded pod as what was granted."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,16 @@ def test_what_is_no_duration_is_none() -> None:
     assert seconds("") is seconds("soon") is None
 
 
-QUANTITIES = {"64Mi": 64 << 20, "1e3": 1000, "5": 5, "2G": 2 * 10**9, "0": 0}
+QUANTITIES = {"64Mi": 64 << 20, "1e3": 1000, "250m": Decimal("0.25"), "5": 5, "2G": 2 * 10**9,
+              "100n": Decimal("0.0000001"), "0": 0}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", QUANTITIES)
 def test_a_quantity_is_read_as_the_api_means_it(text: str) -> None:
     assert quantity(text) == QUANTITIES[text]
+
+
+def test_what_is_no_quantity_is_refused() -> None:
+    for text in ("", "Mi", "1x", "1 Mi"):
+        with pytest.raises(ValueError, match="no quantity"):
+            quantity(text)

@@ -22,12 +22,13 @@ from aiohttp import WSMsgType, web
 from kube_store import KINDS, Change, Denied, Object, Store
 
 Exec = Callable[[Object, list[str], web.WebSocketResponse], Awaitable[None]]
+Right = tuple[str, str]  # a resource, with its subresource, and a verb
 PATH = re.compile(
-    r"/api/v1(?:/namespaces/(?P<ns>[^/]+))?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>\w+))?)?"
+    r"/api/v1(?:/namespaces/(?P<ns>[^/]+))?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>\w+)(?P<rest>/.*)?)?)?"
 )
 REQUIREMENT = re.compile(r"(!?[\w./-]+)(?:(==|=|!=)([\w.-]*))?")
 FIELDS = {"metadata.name", "metadata.namespace", "status.phase", "spec.nodeName",
-          "involvedObject.uid", "involvedObject.name"}  # fmt: skip
+          "involvedObject.uid", "involvedObject.name", "involvedObject.kind"}  # fmt: skip
 
 
 class FakeApi:
@@ -43,6 +44,9 @@ class FakeApi:
         self.quota_full, self.loses_answers = False, 0
         self.storm: deque[tuple[int, int | None]] = deque()
         self.requests: list[tuple[str, str]] = []
+        self.configz: Object | None = None
+        self.used: set[Right] = set()
+        self.allowed: set[Right] | None = None
         self._silent = False
         self._watches: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.new_event_loop()
@@ -149,14 +153,23 @@ class FakeApi:
             place = PATH.fullmatch(request.path)
             if place is None or place["resource"] not in KINDS:
                 raise Denied(404, "NotFound", "the server could not find the requested resource")
+            self._authorise(request, place.groupdict())
             return await self._of(request, **place.groupdict())
         except Denied as denied:
             return self._json(denied.body, denied.body["code"])
 
     async def _of(
-        self, request: web.Request, ns: str | None, resource: str, name: str | None, sub: str | None
+        self,
+        request: web.Request,
+        ns: str | None,
+        resource: str,
+        name: str | None,
+        sub: str | None,
+        rest: str | None,
     ) -> web.StreamResponse:
         place = ns or ""
+        if sub == "proxy":
+            return self._proxy(name or "", rest or "")
         if sub == "exec":
             return await self._exec(request, place, name or "")
         body = json.loads(await request.read() or b"{}")
@@ -188,6 +201,33 @@ class FakeApi:
             grace_s = body.get("gracePeriodSeconds")
             return self._json(self.store.delete(resource, place, name, grace_s=grace_s, uid=uid))
         return self._json(self.store.get(resource, place, name))
+
+    def _authorise(self, request: web.Request, place: dict[str, str | None]) -> None:
+        """What a request takes is written down, and refused where it is not allowed."""
+        what = place["resource"] or ""
+        if place["sub"] and place["sub"] != "status":
+            what = f"{what}/{place['sub']}"
+        watching = request.query.get("watch") in ("1", "true")
+        reads = "get" if place["name"] else "watch" if watching else "list"
+        verbs = {"GET": reads, "POST": "create", "PUT": "update", "PATCH": "patch",
+                 "DELETE": "delete" if place["name"] else "deletecollection"}  # fmt: skip
+        wanted = {(what, verbs[request.method])}
+        if place["sub"] == "exec":  # a handshake is a GET, and asks for both
+            wanted.add((what, "create"))
+        self.used |= wanted
+        for resource, verb in sorted(wanted):
+            if self.allowed is not None and (resource, verb) not in self.allowed:
+                words = (
+                    f'{resource} is forbidden: User "worker" cannot {verb} resource "{resource}"'
+                )
+                raise Denied(403, "Forbidden", words)
+
+    def _proxy(self, node: str, path: str) -> web.Response:
+        """A kubelet behind the API server: it tells its configuration, or is not there."""
+        self.store.get("nodes", "", node)
+        if path != "/configz" or self.configz is None:
+            raise Denied(404, "NotFound", "the server could not find the requested resource")
+        return self._json({"kubeletconfig": self.configz})
 
     def _evict(self, namespace: str, name: str) -> Object:
         pod = self.store.get("pods", namespace, name)

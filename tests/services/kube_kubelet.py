@@ -22,7 +22,7 @@ from docker.errors import APIError, ImageNotFound, NotFound
 from kube_api import FakeApi
 from kube_store import Change, Object, now
 
-from infranoise.workers.pods.kubernetes.words import quantity
+from infranoise.models.kube_quantity import quantity
 from infranoise.workers.pods.process.group import cpu_quota_us, cpu_shares
 
 SOCKET = "/var/run/docker.sock"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from infranoise.workers.pods.kubernetes.words import quantity
+from infranoise.models.kube_quantity import quantity
 
 Object = dict[str, Any]
 KINDS = {

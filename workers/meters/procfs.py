@@ -1,6 +1,7 @@
 """The kernel's files under /proc, /sys and /etc, as text, numbers and tables."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -37,6 +38,18 @@ class Files:
     def paths(self, folder: str, pattern: str) -> list[str]:
         """Paths below a folder that match a glob, sorted, relative to the root."""
         return sorted(str(p.relative_to(self.root)) for p in (self.root / folder).glob(pattern))
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Files):
+    """Files that someone else has read, by their paths: those of another machine."""
+
+    held: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, path: str) -> str | None:
+        """What a file held; None where nobody read it."""
+        text = self.held.get(path)
+        return None if text is None else text.strip()
 
 
 def _whole(text: str | None) -> int | None:

@@ -14,7 +14,11 @@ from ...models.counters import Counters
 from ...models.egress import Egress
 from ...models.execution import ExecResult
 from ...models.kube_evidence import KubeEvidence
+from ...models.kube_pod import KubePod
 from ...models.limits import Effective, Limits
+from ...models.load import Load
+from ...models.node import NodeProfile
+from ...models.seating import Seat
 
 Network = Literal["none", "internal", "public", "allowlist"]
 LINKED: frozenset[Network] = frozenset({"internal"})
@@ -31,7 +35,7 @@ class PodOrder:
     `environment` is the task's `environment/` folder, content-addressed by `environment_hash`;
     `image` is the image that the task names instead of a Dockerfile. `expires_at` (Unix seconds)
     is when `reap` may take the pod for abandoned. `egress_mbps` None: its link is neither capped
-    nor measured.
+    nor measured. `seat` is where in a cluster it is to go.
     """
 
     attempt_id: str
@@ -50,6 +54,7 @@ class PodOrder:
     start_timeout_s: float = 60.0
     output_cap_bytes: int = OUTPUT_CAP_BYTES
     relocatable: bool = False
+    seat: Seat | None = None
 
 
 class Pod(Protocol):
@@ -128,6 +133,17 @@ class Pod(Protocol):
     def __exit__(self, *exc: object) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """What a cluster gave a pod: the pod as it was granted, the node that it ran on, and that
+    node's load at the start and when it was last looked at. None: nobody could tell."""
+
+    pod: KubePod
+    profile: NodeProfile | None
+    load_start: Load | None
+    load_end: Load | None
+
+
 @runtime_checkable
 class Witnessed(Protocol):
     """A pod of whose end someone else can tell: a cluster's."""
@@ -138,6 +154,10 @@ class Witnessed(Protocol):
         Args:
             verdict_at: when the verdict was read, Unix seconds of this machine.
         """
+        ...
+
+    def whereabouts(self) -> Whereabouts | None:
+        """Where the pod was and what it was given; None where the cluster never took it."""
         ...
 
 

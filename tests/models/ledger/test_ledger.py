@@ -15,6 +15,7 @@ from infranoise.models.ledger.attempts import Owed, abandon, owed, place
 from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.ingest import Ending, Ingested, ingest
 from infranoise.models.message import AttemptRecord
+from infranoise.models.node import ClusterNode, NodeProfile
 from infranoise.models.task import Task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.models.waves import PlannedTrial, Wave
@@ -267,3 +268,19 @@ def test_whatever_happens_a_trial_is_counted_at_most_once_and_no_attempt_is_lost
     for trial in placed:
         numbers = [line.number for line in lines if line.trial == trial]
         assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_what_a_cluster_s_node_told_of_itself_is_kept_once_beside_the_nodes(
+    store: Engine, small: Experiment, make_record: MakeRecord
+) -> None:
+    profile = NodeProfile(architecture="amd64", kernel="6.1", cluster=ClusterNode())
+    send(store)
+    for trial in ("a", "b"):
+        record = make_record(trial)
+        around = record.conditions.model_copy(update={"node": "node-1", "worker": NODE})
+        take_in(store, record.model_copy(update={"profile": profile, "conditions": around}))
+    assert reading.node_profiles(store) == {"node-1": profile}
+    for line in reading.attempts(store, "small"):
+        assert line.node == "node-1"
+        assert line.record is not None
+        assert line.record.profile is None  # it lies with the node

@@ -231,6 +231,35 @@ def test_an_intent_is_written_before_a_pod_is_deleted(
     diary = next((tmp_path / "diary").iterdir())
     rows = [json.loads(line) for line in diary.read_text().splitlines()]
     intent = next(n for n, row in enumerate(rows) if row["what"] == "INTENT")
-    assert all(row["ours"] for row in rows[intent + 1 :])
+    assert all(row["ours"] for row in rows[intent + 1 :] if "ours" in row)
     assert not any(row.get("deletion") for row in rows[:intent])
-    assert rows[-1]["what"] == "DELETED"
+    (last,) = (row for row in rows if row["what"] == "DELETED")
+    assert last["object"]["metadata"]["uid"] == rows[intent]["uid"]
+
+
+def test_an_attempt_tells_of_the_node_that_its_pod_was_on_and_what_it_was_given(
+    cluster: Cluster, attempt: Attempt
+) -> None:
+    cluster.fake.configz = json.loads((GOLDEN / "kubelet-configz.json").read_text())
+    record = attempt("touch /tmp/answer")
+    around, profile = record.conditions, record.profile
+    assert (around.node, around.worker) == ("node-1", "here")
+    assert profile is not None
+    assert around.node_profile == profile.profile_hash
+    assert profile.cluster is not None
+    assert profile.cluster.kubelet is not None
+    assert profile.cluster.kubelet["maxPods"] == 110
+    assert profile.cpu_model  # seen from inside
+    assert profile.cgroup_version in (1, 2)
+    pod = around.pod
+    assert pod is not None
+    assert (pod.user, pod.qos_class, pod.co_tenants) == (0, "Burstable", 0)
+    assert record.image_id == pod.image_id != ""
+    assert around.load_end is not None
+    assert around.load_end.load1 is not None
+    kube = record.evidence.kube
+    assert kube is not None
+    assert kube.report is not None
+    assert kube.report.lived_s is not None
+    assert 0 < kube.report.lived_s < 60
+    assert kube.report.wall_after == pytest.approx(time.time(), abs=60)

@@ -147,7 +147,7 @@ def test_no_pod_is_polled(fake: FakeApi, reflector: Reflector) -> None:
 def test_a_list_of_many_pages_is_read_to_its_end(
     fake: FakeApi, reflector: Reflector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infranoise.workers.pods.kubernetes.watch.PAGE", 2)
+    monkeypatch.setattr("infranoise.workers.pods.kubernetes.feed.PAGE", 2)
     pods = [make(fake) for _ in range(5)]
     for pod in pods:
         reflector.follow(pod)

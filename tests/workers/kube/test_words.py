@@ -1,7 +1,6 @@
 """A pod's order as a manifest, and the API's words as limits."""
 
 import time
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from infranoise.models.limits import Limits
 from infranoise.workers.pods.kubernetes import limits as limits_in_force
 from infranoise.workers.pods.kubernetes import words
 from infranoise.workers.pods.kubernetes.limits import surprises
-from infranoise.workers.pods.kubernetes.words import Shape, quantity
+from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.pods.pod import PodOrder
 
 MIB = 1 << 20
@@ -27,21 +26,6 @@ def order(**more: Any) -> PodOrder:
         "image": "task@sha256:1",
     }  # fmt: skip
     return PodOrder(**(values | more))
-
-
-QUANTITIES = {"64Mi": 64 * MIB, "1e3": 1000, "250m": Decimal("0.25"), "5": 5, "2G": 2 * 10**9,
-              "100n": Decimal("0.0000001"), "0": 0}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", QUANTITIES)
-def test_a_quantity_is_read_as_the_api_means_it(text: str) -> None:
-    assert quantity(text) == QUANTITIES[text]
-
-
-def test_what_is_no_quantity_is_refused() -> None:
-    for text in ("", "Mi", "1x", "1 Mi"):
-        with pytest.raises(ValueError, match="no quantity"):
-            quantity(text)
 
 
 BANDS = {

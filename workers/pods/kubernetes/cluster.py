@@ -1,6 +1,5 @@
-"""The verbs of one namespace: make a pod, delete it, ask of nodes and events."""
+"""One namespace of a cluster: its watches, and the verbs on its pods."""
 
-import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -8,14 +7,22 @@ from decimal import Decimal
 from typing import Any
 
 from ....models.errors import Unschedulable
-from ....models.kube_evidence import KubeEvidence, NodeSeen
-from ....models.kube_reading import node_seen
+from ....models.kube_evidence import KubeEvidence
+from ....models.kube_quantity import quantity
 from ....models.tri import Tri
-from .api import Api, ApiRefused, ApiTrouble, Ask
+from .api import Api, ApiRefused, Ask
+from .berths import Berths
+from .events import Events
+from .feed import Feed
+from .nodes import Nodes
+from .profiles import Profiles
+from .runs import Runs
+from .seats import LABEL
 from .watch import Reflector
-from .words import GRACE_S, LABEL, quantity
+from .words import GRACE_S
 
-LOG = logging.getLogger(__name__)
+SYNC_S = 10.0  # how long the first list of nodes is waited for
+MERGE_PATCH = "application/merge-patch+json"
 CREATES = 8  # in flight at once: more only makes the API say 429
 FORBIDDEN, NOT_FOUND, CONFLICT = 403, 404, 409
 QUOTA = "exceeded quota"
@@ -26,10 +33,34 @@ FIRST_LOOK_S = 0.05
 class Cluster:
     """One namespace of a cluster. Safe to use from many threads."""
 
-    def __init__(self, api: Api, namespace: str, reflector: Reflector) -> None:
+    def __init__(
+        self,
+        api: Api,
+        namespace: str,
+        reflector: Reflector,
+        nodes: Nodes | None = None,
+        events: Events | None = None,
+    ) -> None:
         self.api, self.namespace, self.reflector = api, namespace, reflector
+        self.nodes, self.events = nodes or Nodes(api), events or Events(api, namespace)
+        self.runs, self.berths = Runs(api, namespace), Berths()
+        self.profiles = Profiles(api, self.nodes)
         self._pods = f"/api/v1/namespaces/{namespace}/pods"
         self._creates = threading.BoundedSemaphore(CREATES)
+
+    def start(self) -> None:
+        """Begin to watch pods, nodes and events; at once where that has begun."""
+        for feed in self._feeds:
+            feed.start()
+
+    def stop(self) -> None:
+        """Begin no other watch."""
+        for feed in self._feeds:
+            feed.stop()
+
+    @property
+    def _feeds(self) -> tuple[Feed, ...]:
+        return self.reflector.feed, self.nodes.feed, self.events.feed
 
     def path(self, name: str) -> str:
         """Where a pod's object lies."""
@@ -84,6 +115,20 @@ class Cluster:
             if refusal.status not in (NOT_FOUND, CONFLICT):
                 raise
 
+    def release(self, name: str, uid: str) -> None:
+        """Take our finalizer off a pod, so that it may go; nothing happens where it is gone.
+
+        Raises:
+            ApiTrouble
+        """
+        patch = {"metadata": {"uid": uid, "finalizers": None}}
+        try:
+            ask = Ask("PATCH", self.path(name), body=patch, content_type=MERGE_PATCH)
+            self.api.ask(ask)
+        except ApiRefused as refusal:
+            if refusal.status not in (NOT_FOUND, CONFLICT):
+                raise
+
     def gone(self, name: str, uid: str, *, within_s: float) -> bool:
         """Wait until a pod's object is no more; False if that outlasts `within_s`.
 
@@ -118,33 +163,9 @@ class Cluster:
                 return
             query = query | {"continue": onward}
 
-    def node(self, name: str) -> NodeSeen:
-        """A node as it is now; unknown where we may not ask."""
-        if not name:
-            return NodeSeen()
-        try:
-            return node_seen(name, self.api.ask(Ask("GET", f"/api/v1/nodes/{name}")))
-        except ApiRefused as refusal:
-            return node_seen(name, None) if refusal.status == NOT_FOUND else NodeSeen(name=name)
-        except ApiTrouble:
-            return NodeSeen(name=name)
-
-    def events(self, uid: str) -> list[dict[str, Any]]:
-        """What the cluster noted of a pod; nothing where we may not ask. Evidence, no trigger."""
-        query = {"fieldSelector": f"involvedObject.uid={uid}"}
-        try:
-            path = f"/api/v1/namespaces/{self.namespace}/events"
-            return list(self.api.ask(Ask("GET", path, query))["items"])
-        except ApiTrouble as trouble:
-            LOG.info("the events of a pod cannot be read: %s", trouble)
-            return []
-
     def fits(self, requests: dict[str, str]) -> Tri:
-        """Whether some node's allocatable would hold a floor; unknown where we may not ask."""
-        try:
-            nodes = self.api.ask(Ask("GET", "/api/v1/nodes"), patience_s=0)["items"]
-        except ApiTrouble:
-            return "unknown"
+        """Whether some node's allocatable would hold a floor; unknown where we may not look."""
+        nodes = self.nodes.objects() if self.nodes.feed.wait(SYNC_S) else ()
         if not nodes:  # an empty pool may grow
             return "unknown"
         return "yes" if any(_holds(node, requests) for node in nodes) else "no"

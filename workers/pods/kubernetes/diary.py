@@ -1,18 +1,26 @@
 """A worker's diary of a cluster: every transition and every intent, before anyone acts on them.
 
-JSON lines in a file of this worker's own. An intent is on the disk before the pod it is about is
-deleted, so that our own kills are never taken for the infrastructure's.
+JSON lines in a file of this worker's own, which begins with the worker's name. An intent is on the
+disk before the pod it is about is deleted, so that our own kills are never taken for the
+infrastructure's; what a worker that died meant to delete is read back by the next one.
 """
 
 import json
 import os
 import threading
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ....models.kube_evidence import Intent
+from ....models.kube_evidence import Intent, NodeSeen
 from ....models.kube_reading import Transition
+from .. import owner
+
+GONE = ("DELETED", "VANISHED")
+KEPT_S = 7 * 24 * 3600.0  # of a worker that is no more
+Object = dict[str, Any]
 
 
 class Diary:
@@ -23,12 +31,15 @@ class Diary:
     """
 
     def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
         self._path = None if folder is None else folder / f"{os.getpid()}-{time.time_ns()}.jsonl"
         self._lock = threading.Lock()
+        self._begun = False
 
     def transition(self, transition: Transition) -> None:
-        """Note a state that a pod has come to."""
+        """Note a state that a pod has come to; of its last one the whole object."""
         metadata = transition.pod.get("metadata") or {}
+        whole = {"object": transition.pod} if transition.kind in GONE else {}
         self._write(
             {
                 "what": transition.kind,
@@ -39,20 +50,77 @@ class Diary:
                 "ours": transition.ours,
                 "status": transition.pod.get("status"),
             }
+            | whole
         )
+
+    def node(self, seen: NodeSeen) -> None:
+        """Note a state that a node has come to."""
+        self._write({"what": "NODE"} | seen.model_dump(mode="json"))
+
+    def event(self, event: Object) -> None:
+        """Note what the cluster noted of a pod."""
+        about = event.get("involvedObject") or {}
+        told = {name: event.get(name) for name in ("type", "reason", "message", "count")}
+        self._write({"what": "EVENT", "uid": about.get("uid"), "name": about.get("name")} | told)
 
     def intent(self, intent: Intent, uid: str, name: str) -> None:
         """Note that we are about to delete a pod; on the disk when this returns."""
         self._write({"what": "INTENT", "intent": intent, "uid": uid, "name": name}, sync=True)
 
-    def _write(self, row: dict[str, Any], *, sync: bool = False) -> None:
+    def swept(self, pod: Mapping[str, Any]) -> None:
+        """Keep the object of a pod whose worker is no more, before it is deleted."""
+        metadata = pod["metadata"]
+        row = {"what": "SWEPT", "uid": metadata["uid"], "name": metadata["name"], "object": pod}
+        self._write(row, sync=True)
+
+    def unfinished(self) -> dict[str, str]:
+        """Pods, by uid, that a worker meant to delete when it died; their names."""
+        found: dict[str, str] = {}
+        for path in self._of_the_dead():
+            for row in _rows(path):
+                if row.get("what") == "INTENT":
+                    found[row["uid"]] = row["name"]
+                elif row.get("what") in GONE:
+                    found.pop(row["uid"], None)
+        return found
+
+    def tidy(self) -> None:
+        """Remove diaries of workers that are long gone."""
+        for path in self._of_the_dead():
+            with suppress(OSError):
+                if path.stat().st_mtime < time.time() - KEPT_S:
+                    path.unlink()
+
+    def _of_the_dead(self) -> Iterator[Path]:
+        for path in sorted(self._folder.glob("*.jsonl")) if self._folder else ():
+            first = next(_rows(path), {})
+            if path != self._path and owner.dead(first.get("owner", ""), one_machine=True):
+                yield path
+
+    def _write(self, row: Object, *, sync: bool = False) -> None:
         if self._path is None:
             return
-        line = json.dumps({"at": time.time()} | row, separators=(",", ":")) + "\n"
         with self._lock:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            rows = [row]
+            if not self._begun:
+                rows.insert(0, {"what": "WORKER", "owner": owner.owner()})
+                self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(line)
+                for one in rows:
+                    told = json.dumps({"at": time.time()} | one, separators=(",", ":"))
+                    file.write(told + "\n")
+                self._begun = True
                 if sync:
                     file.flush()
                     os.fsync(file.fileno())
+
+
+def _rows(path: Path) -> Iterator[Object]:
+    """The rows of a diary; the last may be broken off, as its worker was."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                with suppress(ValueError):
+                    yield json.loads(line)
+    except OSError:
+        return

@@ -1,5 +1,6 @@
 """A pod's life in a cluster: asked for, awaited, lost or ended, and what was told of it."""
 
+import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -9,16 +10,21 @@ from typing import Any
 from ....models import kube_reading
 from ....models.errors import PodLost, Refused, StartFailed, Unschedulable
 from ....models.kube_evidence import KubeEvidence
+from ....models.kube_pod import KubePod, kube_pod
+from ....models.seating import dealt
 from ..pod import PodOrder
+from . import seats, words
 from . import start as kubernetes_start
-from . import words
 from .api import Api, ApiTrouble
-from .cluster import Cluster, unfitting
+from .cluster import SYNC_S, Cluster, unfitting
 from .diary import Diary
 from .limits import surprises
+from .profiles import Profiles
+from .runs import may_not
 from .start import Patience
 from .watch import gone
 
+LOG = logging.getLogger(__name__)
 STATUS_LAGS_S = 6.0  # a status follows the end that it tells of by up to some seconds
 REMOVAL_SLACK_S = 30.0
 
@@ -36,8 +42,12 @@ class Life:
         self._cluster, self._order, self._shape, self._diary = cluster, order, shape, diary
         # A pull is this runtime's build.
         self._patience = Patience(wait_s, order.build_timeout_s + order.start_timeout_s)
+        self._asked = words.asked_of(order)
         self._name, self._uid = words.pod_name(order), ""
+        self._place = words.Place()
+        self._co_tenants: int | None = None
         self._seen: KubeEvidence | None = None
+        self._granted: KubePod | None = None
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -45,6 +55,11 @@ class Life:
     def api(self) -> Api:
         """The cluster's API."""
         return self._cluster.api
+
+    @property
+    def profiles(self) -> Profiles:
+        """What the cluster's nodes are."""
+        return self._cluster.profiles
 
     @property
     def path(self) -> str:
@@ -57,13 +72,14 @@ class Life:
         return self._cluster.reflector.history(self._uid)[-1].pod
 
     def begin(self) -> None:
-        """Make the pod, and wait until it runs.
+        """Find it a place, make the pod, and wait until it runs.
 
         Raises:
             Unschedulable, ImagePullFailed, StartFailed: in the cluster's words.
             Refused: the cluster admitted other limits than the band's.
         """
-        manifest = words.manifest(self._order, self._shape, time.time())
+        self._place = self._settle()
+        manifest = words.manifest(self._order, self._shape, time.time(), self._place)
         self._refuse_what_fits_nowhere(manifest)
         self._cluster.reflector.expect(self._name)
         try:
@@ -77,19 +93,26 @@ class Life:
         self._cluster.reflector.follow(made)
         self._refuse_surprises(manifest, made)
         self._await_running()
+        node = self.now["spec"].get("nodeName", "")
+        self._co_tenants = self._cluster.reflector.on_node(node) - 1
 
     def end(self) -> None:
         """Delete the pod, and wait until its last words have been heard."""
         with self._lock:
-            if not self._uid or self._stopped:
+            if self._stopped:
+                return
+            if not self._uid:
+                self._cluster.berths.give_back(self._asked.pods_per_node, self._place.slot)
+                self._place, self._stopped = words.Place(), True
                 return
             try:
                 self._remove()
             except ApiTrouble as trouble:
                 raise PodLost(f"pod {self._name} stays: {trouble}", reason="removal") from trouble
             finally:
-                self._seen = self.facts()
+                self._seen, self._granted = self.facts(), self.granted()
             self._stopped = True
+            self._cluster.berths.give_back(self._asked.pods_per_node, self._place.slot)
             self._cluster.reflector.forget(self._uid)
 
     def ending(self, verdict_at: float | None = None) -> KubeEvidence | None:
@@ -104,6 +127,21 @@ class Life:
         skew_s = self._cluster.api.skew_s or 0.0
         return seen.model_copy(update={"verdict_at": verdict_at + skew_s})
 
+    def granted(self) -> KubePod | None:
+        """What the cluster gave this pod; None where it never took it."""
+        history = self._cluster.reflector.history(self._uid) if self._uid else ()
+        if not history:
+            return self._granted
+        free = [step.pod for step in history if not step.ours] or [history[0].pod]
+        found = kube_pod(free[-1], self._cluster.events.of(self._uid))
+        return found.model_copy(
+            update={
+                "dealt": self._place.dealt,
+                "co_tenants": self._co_tenants,
+                "skew_s": self._cluster.api.skew_s,
+            }
+        )
+
     def alive(self) -> bool:
         """Whether commands can be run in it, as far as is known."""
         if not self._uid or self._stopped:
@@ -117,12 +155,40 @@ class Life:
             self._uid, lambda history: not history or _over(history), STATUS_LAGS_S
         )
 
+    def _settle(self) -> words.Place:
+        """Where it is to go, and whose it is.
+
+        Raises:
+            StartFailed: the cluster does not answer.
+        """
+        owner, nodes = self._owner(), list[str]()
+        if self._order.seat and self._cluster.nodes.feed.wait(SYNC_S):
+            known = self._cluster.nodes.objects()
+            nodes = [n["metadata"]["name"] for n in known if seats.open_to(n, self._asked)]
+        return words.Place(
+            slot=self._cluster.berths.take(self._asked.pods_per_node),
+            dealt=dealt(nodes, self._order.seat) if self._order.seat else (),
+            owner=owner,
+        )
+
+    def _owner(self) -> Mapping[str, Any] | None:
+        try:
+            return self._cluster.runs.owner(self._order.experiment).reference
+        except ApiTrouble as trouble:
+            if not may_not(trouble):
+                raise StartFailed(f"the run's ConfigMap cannot be made: {trouble}") from trouble
+            LOG.warning("pods have no owner, and go by their expiry alone: %s", trouble)
+            return None
+
     def _remove(self) -> None:
         """Say that it is us, then delete, and hear the pod out."""
         reflector = self._cluster.reflector
         reflector.ours(self._uid)
         self._diary.intent("cleanup", self._uid, self._name)
         self._cluster.delete(self._name, self._uid)
+        if self._asked.evidence_finalizer:
+            reflector.wait(self._uid, _told, words.GRACE_S + REMOVAL_SLACK_S)
+            self._cluster.release(self._name, self._uid)
         if not reflector.wait(self._uid, gone, words.GRACE_S + REMOVAL_SLACK_S):
             self._cluster.delete(self._name, self._uid, grace_s=0)
             reflector.look(self._uid)
@@ -150,8 +216,10 @@ class Life:
         seen = kube_reading.facts(history, intent="cleanup" if history[-1].ours else "")
         if not (troubled or seen.ended or seen.deleted or seen.disruption):
             return seen
-        node = self._cluster.node(seen.node.name)
-        told = kube_reading.troubles(self._cluster.events(self._uid))
+        skew_s = self._cluster.api.skew_s or 0.0
+        since = None if seen.disrupted_at is None else seen.disrupted_at - skew_s
+        node = self._cluster.nodes.seen(seen.node.name, since)
+        told = kube_reading.troubles(self._cluster.events.of(self._uid))
         update: dict[str, object] = {"node": node, "troubles": told}
         if self._seen is not None:
             update |= {"overdue": self._seen.overdue, "floor_fits": self._seen.floor_fits}
@@ -178,7 +246,7 @@ class Life:
         while at in ("schedule", "start"):
             if not self._leaves(at):
                 seen = self.facts(troubled=True)
-                requests = words.resources(self._order.limits, self._shape.qos)["requests"]
+                requests = words.resources(self._order.limits, self._asked.qos)["requests"]
                 late = {"overdue": kubernetes_start.overdue(at, seen)}
                 self._seen = seen.model_copy(
                     update=late | {"floor_fits": self._cluster.fits(requests)}
@@ -204,6 +272,12 @@ class Life:
             bound=bool(pod["spec"].get("nodeName")),
             running=any("running" in (one.get("state") or {}) for one in states),
         )
+
+
+def _told(history: tuple[kube_reading.Transition, ...]) -> bool:
+    """Its last words have been heard; a finalizer still holds its object."""
+    ended = (history[-1].pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return ended or gone(history)
 
 
 def _over(history: Sequence[kube_reading.Transition]) -> bool:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from ....models.kube_quantity import quantity
 from ....models.limits import Effective, Limits
 from ...meters.cgroup import count, quota_v1, quota_v2
 from ..process import group
-from .words import quantity
 
 Object = Mapping[str, Any]
 
@@ -41,6 +41,13 @@ def files(text: str) -> dict[str, str]:
         path, _, content = part.partition("\n")
         found[path.removeprefix("sys/fs/cgroup/")] = content
     return found
+
+
+def user(inside: Mapping[str, str]) -> int | None:
+    """The numeric user that commands run as; None where the pod could not tell."""
+    rows = (line.split() for line in inside.get("proc/self/status", "").splitlines())
+    found = next((row[1] for row in rows if row[:1] == ["Uid:"] and len(row) > 1), "")
+    return count(found)
 
 
 def effective(pod: Object, inside: Mapping[str, str], limits: Limits) -> Effective:

@@ -14,8 +14,11 @@ from ....models.errors import PodError, PodLost, StartFailed
 from ....models.execution import KILLED, ExecResult
 from ....models.kube_evidence import KubeEvidence
 from ....models.limits import Effective
+from ....models.node import NodeProfile
+from ...meters.load import read_load
+from ...meters.procfs import Told
 from .. import archive
-from ..pod import PodOrder
+from ..pod import PodOrder, Whereabouts
 from . import limits, scripts, words
 from .api import ApiTrouble
 from .channel import STDERR, STDOUT
@@ -40,6 +43,9 @@ class KubernetesPod:
     ) -> None:
         self._order = order
         self._last: Counters | None = None
+        self._first: Mapping[str, str] = {}
+        self._newest: Mapping[str, str] = {}
+        self._profile: NodeProfile | None = None
         self.image_id = words.image_of(order, shape) or ""
         self._life = Life(cluster, order, shape, diary, wait_s)
 
@@ -74,7 +80,7 @@ class KubernetesPod:
                 argv,
                 cap_bytes=self._order.output_cap_bytes,
                 timeout_s=timeout_s,
-                env=dict(env or {}),
+                env={**self._order.env, **(env or {})},
                 user=user,
                 cwd=cwd,
                 stdin=stdin,
@@ -146,7 +152,8 @@ class KubernetesPod:
         """
         if self._life.alive():
             with suppress(ApiTrouble):
-                self._last = from_files(limits.files(self._read(scripts.READ_FILES)), self._last)
+                self._newest = limits.files(self._read(scripts.READ_FILES))
+                self._last = from_files(self._newest, self._last)
                 return self._last
         told = after_the_end(self._life.facts(), self._last)
         if told is None:
@@ -160,6 +167,15 @@ class KubernetesPod:
     def ending(self, verdict_at: float | None = None) -> KubeEvidence | None:
         """What the cluster told of this pod until now, as `Witnessed.ending` says."""
         return self._life.ending(verdict_at)
+
+    def whereabouts(self) -> Whereabouts | None:
+        """What the cluster gave this pod, as `Witnessed.whereabouts` says."""
+        given = self._life.granted()
+        if given is None:
+            return None
+        given = given.model_copy(update={"user": limits.user(self._first)})
+        loads = tuple(read_load(Told(held=held)) for held in (self._first, self._newest))
+        return Whereabouts(given, self._profile, *loads)
 
     def __enter__(self) -> Self:
         try:
@@ -178,7 +194,9 @@ class KubernetesPod:
             inside = limits.files(self._read(scripts.READ_FILES))
         except ApiTrouble as trouble:
             raise StartFailed(f"the pod runs, but cannot be reached: {trouble}") from trouble
-        self._last = from_files(inside, None)
+        self._last, self._first, self._newest = from_files(inside, None), inside, inside
+        node = self._life.now["spec"].get("nodeName", "")
+        self._profile = self._life.profiles.of(node, lambda: self._read(scripts.NODE_FILES))
         return limits.effective(self._life.now, inside, self._order.limits)
 
     # --- its life ---

@@ -16,10 +16,13 @@ from ..pod import PodOrder
 from .api import Api, ApiTrouble, Ask, connect
 from .cluster import Cluster
 from .diary import Diary
+from .events import Events
 from .life import REMOVAL_SLACK_S
+from .nodes import Nodes
 from .pod import KubernetesPod
+from .seats import LABEL, MANAGED_BY
 from .watch import Reflector
-from .words import GRACE_S, LABEL, MANAGED_BY, Shape, image_of, label
+from .words import FINALIZER, GRACE_S, Shape, image_of, label
 
 LOG = logging.getLogger(__name__)
 COMPOSE = "docker-compose.yaml"
@@ -65,7 +68,13 @@ class KubernetesPods:
             watch_s=watch_s,
             read_s=read_s,
         )
-        self._cluster = Cluster(self._api, self._shape.namespace, self.reflector)
+        self._cluster = Cluster(
+            self._api,
+            self._shape.namespace,
+            self.reflector,
+            Nodes(self._api, self._diary.node),
+            Events(self._api, self._shape.namespace, self._diary.event),
+        )
 
     def refuse(self, order: PodOrder) -> str | None:
         """Why a cluster cannot run such a task, with the remedy; None if it can."""
@@ -107,21 +116,24 @@ class KubernetesPods:
 
     def pod(self, order: PodOrder) -> KubernetesPod:
         """The pod of an order, not yet made."""
-        self.reflector.start()
+        self._cluster.start()
         return KubernetesPod(self._cluster, order, self._shape, self._diary, self._schedule_s)
 
     def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
-        """Delete pods of ours whose time is over or whose worker on this machine is dead.
+        """Delete pods of ours whose time is over, whose worker on this machine is dead, or whose
+        end a dead worker had begun.
 
         Raises:
             StartFailed: the cluster does not answer.
         """
         removed: list[str] = []
+        begun = self._diary.unfinished()
         try:
             for pod in list(self._cluster.pods(f"{MANAGED_BY}=infranoise")):
-                attempt = _annotation(pod, "attempt")
-                if attempt and attempt not in alive and _abandoned(pod, now):
+                attempt, meant = _annotation(pod, "attempt"), pod["metadata"]["uid"] in begun
+                if attempt and attempt not in alive and (meant or _abandoned(pod, now)):
                     removed += [attempt] if self._delete(pod) else []
+            self._diary.tidy()
         except ApiTrouble as trouble:
             raise StartFailed(f"pods cannot be listed for the sweep: {trouble}") from trouble
         return tuple(removed)
@@ -141,7 +153,7 @@ class KubernetesPods:
             "version": version.get("gitVersion"),
             "platform": version.get("platform"),
             "namespace": self._shape.namespace,
-            "qos": self._shape.qos,
+            "service_account": self._shape.service_account,
             "clock_skew_s": self._api.skew_s,
             "enforces_memory": True,
             "enforces_pids": False,
@@ -154,7 +166,7 @@ class KubernetesPods:
 
     def close(self) -> None:
         """Stop watching; pods that run are not touched."""
-        self.reflector.stop()
+        self._cluster.stop()
 
     def _delete(self, pod: Mapping[str, Any]) -> bool:
         """Delete one abandoned pod and see it gone; False if that did not succeed.
@@ -162,9 +174,12 @@ class KubernetesPods:
         It has its grace: without one the object goes at once, and its processes when they may.
         """
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        self._diary.swept(pod)
         self._diary.intent("cleanup", uid, name)
         try:
             self._cluster.delete(name, uid)
+            if FINALIZER in pod["metadata"].get("finalizers", ()):
+                self._cluster.release(name, uid)
             return self._cluster.gone(name, uid, within_s=GRACE_S + REMOVAL_SLACK_S)
         except ApiTrouble as trouble:
             LOG.warning("pod %s was not removed: %s", name, trouble)

@@ -3,24 +3,30 @@
 Nothing here may cost the task anything while it works: PID 1 sleeps, and all else is asked for.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 IDLE_S = 2147483647  # every `sleep` knows a number of this size, and it lasts 68 years
 
 _COUNTERS = """
 key() { k=; while read -r k v; do [ "$k" = "$2" ] && { printf %s "$v"; return; }; done \
 2>/dev/null < "$1"; printf null; }
 first() { x=; { read -r x < "$1"; } 2>/dev/null; printf %s "${x:-null}"; }
+wall() { t=$(date +%s.%N 2>/dev/null); case $t in ''|*[!0-9.]*) t=$(date +%s);; esac; \
+printf %s "$t"; }
+up() { x=; { read -r x rest < /proc/uptime; } 2>/dev/null; printf %s "${x:-null}"; }
 look() {
   g=/sys/fs/cgroup
   if [ -r $g/memory.events ]; then
-    printf '{"v":2,"oom_kill":%s,"peak":%s}' "$(key $g/memory.events oom_kill)" \
+    printf '{"v":2,"oom_kill":%s,"peak":%s,' "$(key $g/memory.events oom_kill)" \
 "$(first $g/memory.peak)"
   else
-    printf '{"v":1,"oom_kill":%s,"peak":%s}' "$(key $g/memory/memory.oom_control oom_kill)" \
+    printf '{"v":1,"oom_kill":%s,"peak":%s,' "$(key $g/memory/memory.oom_control oom_kill)" \
 "$(first $g/memory/memory.max_usage_in_bytes)"
   fi
+  printf '"wall":%s,"up":%s}' "$(wall)" "$(up)"
 }
 """
 
@@ -37,7 +43,7 @@ while :; do
   [ $? -eq 127 ] && finish 127
 done
 """
-"""PID 1: reaps orphans, and at its end tells of kills in the termination message."""
+"""PID 1: reaps orphans, and at its end tells of kills and times in the termination message."""
 
 RUNNER = 'IFS= read -r n && s=$(head -c "$n") && eval "$s"'
 """A command that takes its script from standard input: nothing has begun until that is sent, so a
@@ -87,12 +93,26 @@ _FILES = (
     "pids/pids.current",
     "pids/pids.max",
 )
-READ_FILES = (
+SHOW = (
     'show() { [ -r "$1" ] && { printf \'== %s\\n\' "$1"; '
     'while IFS= read -r l; do printf \'%s\\n\' "$l"; done < "$1"; } 2>/dev/null; }\n'
-    f"for f in {' '.join(_FILES)}; do show /sys/fs/cgroup/$f; done\nshow /proc/net/dev\ntrue"
+    'top() { n=$2; [ -r "$1" ] && { printf \'== %s\\n\' "$1"; '
+    'while [ "$n" -gt 0 ] && IFS= read -r l; do printf \'%s\\n\' "$l"; n=$((n - 1)); done '
+    '< "$1"; } 2>/dev/null; }\n'
 )
-"""Prints the pod's own counters and limits, each file under a line with its name."""
+READ_FILES = (
+    f"{SHOW}for f in {' '.join(_FILES)}; do show /sys/fs/cgroup/$f; done\nshow /proc/net/dev\n"
+    "show /proc/loadavg\nfor f in cpu memory io; do show /proc/pressure/$f; done\n"
+    "top /proc/stat 1\ntop /proc/meminfo 20\ntop /proc/self/status 12\ntrue"
+)
+"""Prints the pod's own counters and limits and its node's load, each file under a line with its
+name."""
+
+NODE_FILES = (
+    f"{SHOW}for f in memory.events memory.oom.group memory/memory.oom_control; "
+    "do show /sys/fs/cgroup/$f; done\nshow /proc/cpuinfo\ntrue"
+)
+"""Prints what a pod sees of its node that stays so until the node is started again."""
 
 AS_USER = """
 as() {
@@ -118,14 +138,17 @@ def command(
     Args:
         mark: a word that the command cannot know; it stands before the exit code, and once on
             standard error when the command begins.
+        env: exported by the shell, so that no value is ever an argument that others can list.
     """
-    words = [*_with(env), *argv]
-    line = f"{f'as {shlex.quote(user)} ' if user else ''}{shlex.join(words)}"
+    named = {name: value for name, value in (env or {}).items() if VARIABLE.fullmatch(name)}
+    odd = {name: value for name, value in (env or {}).items() if name not in named}
+    told = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in named.items())
+    line = f"{f'as {shlex.quote(user)} ' if user else ''}{shlex.join([*_with(odd), *argv])}"
     line = f"head -c {stdin_bytes} | {line}" if stdin_bytes else f"{line} </dev/null"
     place = f"cd {shlex.quote(cwd)} && " if cwd else ""
     return (
         f"{AS_USER if user else ''}printf '\\000{mark}<' >&2\n"
-        f"( {place}{{ {line}\n}} )\nrc=$?\n"
+        f"( {told}{place}{{ {line}\n}} )\nrc=$?\n"
         f"printf '\\000{mark}>%s\\n' $rc\nprintf '\\000{mark}>%s\\n' $rc >&2\nexit $rc"
     )
 

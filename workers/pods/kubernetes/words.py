@@ -109,25 +109,29 @@ def manifest(
 def _metadata(order: PodOrder, shape: Shape, place: Place, band: str) -> dict[str, Any]:
     owned = {"ownerReferences": [dict(place.owner)]} if place.owner else {}
     held = {"finalizers": [FINALIZER]} if asked_of(order).evidence_finalizer else {}
-    return owned | held | {
-        "name": pod_name(order),
-        "labels": {
-            MANAGED_BY: "infranoise",
-            f"{LABEL}run": label(order.experiment),
-            f"{LABEL}attempt": label(order.attempt_id),
-            f"{LABEL}worker": label(shape.worker),
-            f"{LABEL}expires-at": str(round(order.expires_at)),
-            **seats.labels(band, place.slot),
-        },
-        "annotations": {
-            f"{LABEL}attempt": order.attempt_id,
-            f"{LABEL}trial": order.trial,
-            f"{LABEL}owner": shape.owner,
-            f"{LABEL}expires-at": repr(order.expires_at),
-            "karpenter.sh/do-not-disrupt": "true",
-            "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
-        },
-    }
+    return (
+        owned
+        | held
+        | {
+            "name": pod_name(order),
+            "labels": {
+                MANAGED_BY: "infranoise",
+                f"{LABEL}run": label(order.experiment),
+                f"{LABEL}attempt": label(order.attempt_id),
+                f"{LABEL}worker": label(shape.worker),
+                f"{LABEL}expires-at": str(round(order.expires_at)),
+                **seats.labels(band, place.slot),
+            },
+            "annotations": {
+                f"{LABEL}attempt": order.attempt_id,
+                f"{LABEL}trial": order.trial,
+                f"{LABEL}owner": shape.owner,
+                f"{LABEL}expires-at": repr(order.expires_at),
+                "karpenter.sh/do-not-disrupt": "true",
+                "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+            },
+        }
+    )
 
 
 def _container(order: PodOrder, shape: Shape) -> dict[str, Any]:
