@@ -47,7 +47,7 @@ def profile(
     """What a node is.
 
     Args:
-        node: its object.
+        node: its object; empty: it may not be read.
         settings: its kubelet's configuration; None: it may not be read.
         inside: kernel files as a pod on it sees them, by path; see `scripts.NODE_FILES`.
     """
@@ -60,7 +60,7 @@ def profile(
         cpu_threads=int(quantity(capacity["cpu"])) if "cpu" in capacity else None,
         architecture=str(info.get("architecture", "unknown")),
         memory_bytes=_whole_mib(capacity.get("memory")),
-        kernel=str(info.get("kernelVersion", "unknown")),
+        kernel=info.get("kernelVersion") or _kernel(seen.get("proc/version", "")),
         system=info.get("osImage") or None,
         cgroup_version=_cgroup_version(seen),
         runtimes={name: str(said) for name, said in versions.items() if name and said},
@@ -99,6 +99,11 @@ def _settings(found: Object) -> dict[str, Scalar]:
         if isinstance(value, str | int | float | bool)
     }
     return plain | grouped
+
+
+def _kernel(text: str) -> str:
+    words = text.split()
+    return words[2] if words[:2] == ["Linux", "version"] and len(words) > 2 else "unknown"
 
 
 def _cpu_model(text: str) -> str | None:

@@ -44,6 +44,11 @@ def test_what_may_not_be_read_is_not_known_and_nothing_else_is_missing() -> None
     assert (found.cluster.kubelet, found.cluster.oom_group, found.cgroup_version) == (None,) * 3
 
 
+def test_where_the_api_tells_nothing_a_pod_inside_still_does() -> None:
+    found = profile({}, None, INSIDE | {"proc/version": "Linux version 6.9.1 (me) #1\n"})
+    assert (found.kernel, found.cpu_model, found.architecture) == ("6.9.1", "Fast One", "unknown")
+
+
 def test_equal_machines_have_equal_profiles_whatever_their_names_and_boots() -> None:
     one, other = recorded("node"), recorded("node")
     other["metadata"]["name"] = other["metadata"]["labels"]["kubernetes.io/hostname"] = "node-2"

@@ -18,20 +18,18 @@ class Profiles:
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], NodeProfile] = {}
 
-    def of(self, node: str, read: Callable[[], str]) -> NodeProfile | None:
-        """What a node is; None where its object may not be read.
+    def of(self, node: str, read: Callable[[], str]) -> NodeProfile:
+        """What a node is; where its object may not be read, what a pod on it sees.
 
         Args:
             read: runs `scripts.NODE_FILES` in a pod on it and returns what that printed.
         """
-        found = self._nodes.object(node) if node else None
-        if found is None:
-            return None
+        found = (self._nodes.object(node) if node else None) or {}
         key = node, boot(found)
         with self._lock:
             if key in self._known:
                 return self._known[key]
-        made = profile(found, self._settings(node), _inside(read))
+        made = profile(found, self._settings(node) if found else None, _inside(read))
         with self._lock:
             return self._known.setdefault(key, made)
 

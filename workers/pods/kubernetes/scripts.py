@@ -110,7 +110,7 @@ name."""
 
 NODE_FILES = (
     f"{SHOW}for f in memory.events memory.oom.group memory/memory.oom_control; "
-    "do show /sys/fs/cgroup/$f; done\nshow /proc/cpuinfo\ntrue"
+    "do show /sys/fs/cgroup/$f; done\nshow /proc/version\nshow /proc/cpuinfo\ntrue"
 )
 """Prints what a pod sees of its node that stays so until the node is started again."""
 
