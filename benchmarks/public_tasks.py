@@ -38,9 +38,11 @@ def _report(folder: str, *, shows_warnings: bool) -> None:
     took_s = time.perf_counter() - start
     warned = sum(bool(task.warnings) for task in found.tasks)
     unset = sum(bool(task.unresolved) for task in found.tasks)
-    counts = f"{len(found.tasks):>7} {warned:>7} {unset:>7} {len(found.faults):>7} {took_s:>8.1f}"
+    counts = (
+        f"{len(found.tasks):>7} {warned:>7} {unset:>7} {len(found.malformed):>7} {took_s:>8.1f}"
+    )
     print(f"{counts}  {folder}")
-    for fault in found.faults:
+    for fault in (each.fault for each in found.malformed):
         print(f"  fault: {fault}")
     if shows_warnings:
         _print_warnings(found)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
+from ..analysis.words import counted
 from .summary import Contrast, Summary
 
 
@@ -21,15 +22,17 @@ def show_plan(console: Console, summary: Summary) -> None:
         console.print()
         console.print(_prospects(summary))
     for left in summary.left_out:
-        text = f"left out: {left['task']}: {left['why']}"
+        text = f"cannot run: {left['task']}: {left['why']}"
         console.print(text, style="red", markup=False, highlight=False)
+    if summary.left_out:
+        console.print("`run` stops at these; with --leave-out it does what is planned above")
 
 
 def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     yield (
         "matrix",
-        f"{summary.tasks} tasks x {len(summary.entries)} entries "
-        f"x {len(summary.bands)} bands x {summary.samples} samples",
+        f"{counted(summary.tasks, 'task')} x {counted(len(summary.entries), 'entry', 'entries')} "
+        f"x {counted(len(summary.bands), 'band')} x {counted(summary.samples, 'sample')}",
     )
     yield "entries", ", ".join(summary.entries)
     bands = ", ".join(summary.bands)
@@ -38,7 +41,8 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
         yield name, ", ".join(levels)
     yield (
         "trials",
-        f"{summary.trials:,} in {summary.cells:,} cells and {summary.waves} wave(s)",
+        f"{summary.trials:,} in {counted(summary.cells, 'cell')} and "
+        f"{counted(summary.waves, 'wave')}",
     )
     yield "time", _time(summary)
     yield "noise", _noise(summary)

@@ -155,7 +155,7 @@ def _print(
         return
     table = Table(box=None, pad_edge=False)
     for name in ("task", "verdict", "evidence"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     style = {"ok": "green", "task": "yellow", "infrastructure": "red"}
     for check in checks:
         verdict = "ok" if check.status == "ok" else f"{check.status} defect"

@@ -52,7 +52,7 @@ class RunProgress:
     ) -> None:
         if self._console.is_terminal:
             self._live.stop()
-        else:
+        elif error is None:
             self._line(self._summary())
 
     def happened(self, event: Happened) -> None:

@@ -23,6 +23,7 @@ from ..scheduler.dispatch import dispatch
 from ..scheduler.own_worker import own_worker
 from ..scheduler.plan import plan
 from ..scheduler.rounds import Judge
+from ..workers.harness.choose import choose
 from .folder import LEDGER, locked, run_folder
 from .misfits import show_misfits
 from .preflight import misfit_of, run_checks
@@ -86,6 +87,8 @@ def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
         if asked.preflight and experiment.name not in reading.experiments(engine):
             settled = _preflighted(settled, slots, console)
         show_misfits(console, settled, leave_out=asked.leave_out)
+        for entry in settled.experiment.entries:
+            choose(entry)  # what cannot be made here would end every one of its trials
         made = plan(settled.experiment, settled.tasks)
         reasons = [f"{m.task}: {m.why}" for m in settled.misfits if m.blocks]
         enrol(engine, settled.experiment, settled.tasks, made.waves, left_out=reasons)

@@ -55,9 +55,11 @@ def settle(
     pods = experiment.pods.model_copy(update={"runtime": decided})
     experiment = experiment.model_copy(update={"pods": pods})
     found = find(experiment.tasks, root, environ, fill={} if elsewhere else environ)
-    kept = [t for t in found.tasks if not _excluded(t, experiment.exclude)]
+    kept = [t for t in found.tasks if not _excluded(t.name, experiment.exclude)]
     unfit = [
-        Misfit(task=fault.path.parent.name, kind="task", why=str(fault)) for fault in found.faults
+        Misfit(task=one.name, kind="task", why=str(one.fault))
+        for one in found.malformed
+        if not _excluded(one.name, experiment.exclude)
     ]
     unfit += misfits(
         kept,
@@ -118,5 +120,7 @@ def decide_runtime(asked: str) -> str:
     return "docker" if docker_answers() else "process"
 
 
-def _excluded(task: Task, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(task.name, pattern) for pattern in patterns)
+def _excluded(task: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a pattern fits the task's whole name, or its own without its benchmark's."""
+    own = task.rpartition("/")[2]
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in (task, own))

@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from .value import Value
 
+BUILT_IN = ("oracle", "nop", "command", "policy")
+
 
 class Entry(Value):
     """Agent x model.

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from .band import Band
+from .entry import BUILT_IN, Entry
 from .errors import DesignError, ExperimentFileError
 from .experiment import Experiment
 
@@ -42,9 +43,22 @@ def parse_experiment(text: str, *, where: Path | str, default_name: str) -> Expe
     if "bands" in table:
         table["bands"] = _bands(table["bands"], where)
     try:
-        return Experiment.model_validate(table)
+        experiment = Experiment.model_validate(table)
     except ValidationError as error:
         raise _explained(error, table, where) from error
+    for place, entry in enumerate(experiment.entries):
+        _check_agent(entry, where, f"entries.{place}.agent")
+    return experiment
+
+
+def _check_agent(entry: Entry, where: Path | str, key: str) -> None:
+    if entry.agent in BUILT_IN or ":" in entry.agent:
+        return
+    near = get_close_matches(entry.agent, BUILT_IN, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    known = ", ".join(BUILT_IN)
+    expected = f"no agent {entry.agent!r}; {hint}there are {known}, or your own <module>:<Class>"
+    raise ExperimentFileError(where, key, expected)
 
 
 def _bands(raw: object, where: Path | str) -> object:

@@ -9,18 +9,26 @@ from pathlib import Path
 from .errors import DesignError, TaskFileError
 from .slug import unique
 from .task import Task
-from .task_file import load_task
+from .task_file import load_task, slug_of
 
 MARK_LENGTH = 6
 ENTRIES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Malformed:
+    """A folder that is no good task: the name that it would have, and what is wrong."""
+
+    name: str
+    fault: TaskFileError
+
+
+@dataclass(frozen=True, slots=True)
 class TaskSet:
-    """Tasks under unique names, and one fault for each folder that is no good task."""
+    """Tasks under unique names, and the folders that are no good task."""
 
     tasks: tuple[Task, ...]
-    faults: tuple[TaskFileError, ...] = ()
+    malformed: tuple[Malformed, ...] = ()
 
 
 def find_tasks(
@@ -75,16 +83,16 @@ def _matches(pattern: Path, root: Path) -> list[Path]:
 
 def _loaded(folders: Iterable[Path], environ: Mapping[str, str] | None) -> TaskSet:
     tasks: dict[str, Task] = {}
-    faults: list[TaskFileError] = []
+    malformed: list[Malformed] = []
     for folder in folders:
         try:
             task = load_task(folder, environ=environ)
         except TaskFileError as fault:
-            faults.append(fault)
+            malformed.append(Malformed(slug_of(folder), fault))
             continue
         name = unique(task.name, task.content_hash[:MARK_LENGTH], tasks)
         tasks[name] = task.model_copy(update={"name": name})
-    return TaskSet(tuple(tasks.values()), tuple(faults))
+    return TaskSet(tuple(tasks.values()), tuple(malformed))
 
 
 def _nothing(pattern: str, root: Path) -> str:

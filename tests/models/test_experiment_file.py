@@ -75,6 +75,10 @@ FAULTS = {
     ),
     "a value out of range": ('tasks = ["a"]\nsamples = 0', "samples: Input should be greater"),
     "a value of another type": ('tasks = ["a"]\nsamples = "many"', "(found 'many')"),
+    "a misspelt agent": (
+        'tasks = ["a"]\n[[entries]]\nagent = "nop"\n[[entries]]\nagent = "orcale"',
+        "entries.1.agent: no agent 'orcale'; did you mean 'oracle'?",
+    ),
     "no such band": ('tasks = ["a"]\nbands = ["x3"]', "bands: 'x3' is no band"),
     "a band twice": ('tasks = ["a"]\nbands = ["1x", "1x"]', "1x named twice"),
     "a ceiling below its floor": (

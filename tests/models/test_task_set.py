@@ -45,7 +45,7 @@ FOUND = {
 def test_patterns_find_tasks(root: Path, patterns: list[str], names: list[str]) -> None:
     found = find_tasks(patterns, root)
     assert [each.name for each in found.tasks] == names
-    assert found.faults == ()
+    assert found.malformed == ()
 
 
 def test_an_absolute_pattern_needs_no_root(root: Path) -> None:
@@ -62,8 +62,9 @@ def test_one_malformed_task_is_one_fault_and_the_rest_loads(root: Path) -> None:
     (root / "bench" / "one" / "task.toml").write_text("not = = toml")
     found = find_tasks(["bench"], root)
     assert [each.name for each in found.tasks] == ["bench/two"]
-    (fault,) = found.faults
-    assert fault.path == root / "bench" / "one" / "task.toml"
+    (malformed,) = found.malformed
+    assert malformed.name == "bench/one"
+    assert malformed.fault.path == root / "bench" / "one" / "task.toml"
 
 
 def test_tasks_that_would_share_a_name_are_marked_by_their_content(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from ...models.errors import DesignError
 from .agent import Agent
 from .builtin import CommandAgent, Nop, Oracle, Policy
 
-BUILT_IN: dict[str, Callable[[], Agent]] = {
+AGENTS: dict[str, Callable[[], Agent]] = {
     "oracle": Oracle,
     "nop": Nop,
     "command": CommandAgent,
@@ -23,14 +23,14 @@ def choose(entry: Entry) -> Agent:
     `<module>:<Class>` is imported on the node and called with the entry's `options` as keywords.
 
     Raises:
-        DesignError: no such agent; names what was looked for and what there is.
+        DesignError: no such agent, or it cannot be made; names what was looked for and what there is.
     """
-    built_in = BUILT_IN.get(entry.agent)
+    built_in = AGENTS.get(entry.agent)
     if built_in is not None:
         return built_in()
     module, colon, name = entry.agent.partition(":")
     if not colon:
-        known = ", ".join(BUILT_IN)
+        known = ", ".join(AGENTS)
         raise DesignError(
             f"entry {entry.name}: no agent {entry.agent!r}; use one of {known}, or <module>:<Class>"
         )
@@ -41,4 +41,10 @@ def choose(entry: Entry) -> Agent:
             f"entry {entry.name}: agent {entry.agent!r} cannot be imported here: {error}; install "
             "it where the worker runs, or put its folder on PYTHONPATH"
         ) from error
-    return cast(Agent, agent(**entry.options))
+    try:
+        return cast(Agent, agent(**entry.options))
+    except Exception as error:  # a user's class
+        raise DesignError(
+            f"entry {entry.name}: agent {entry.agent!r} cannot be made of its options: "
+            f"{type(error).__name__}: {error}; correct options = {{…}} of the entry"
+        ) from error
