@@ -3,9 +3,10 @@
 The message is a wake-up call; what protects a trial is the lease and the ledger. How many attempts
 run at once is the leases' to say, so that there are more threads than slots: an attempt's record
 goes home, and the next message comes, before Celery counts its thread as free; a worker without a
-spare one would look for that message up to a second later. Late
-acknowledgement would run trials twice after a lost connection, and ends the worker of Celery 5.7
-when Redis goes away (celery/celery#10490 and the notes in docs).
+spare one would look for that message up to a second later.
+
+Late acknowledgement would run trials twice after a lost connection, and ends the worker of Celery
+5.7 when Redis goes away (celery/celery#10490 and the notes in docs).
 """
 
 import os
@@ -15,7 +16,7 @@ from celery import Celery
 from ..models.message import node_queue
 from .settings import WorkerSettings, worker_settings
 
-SPARE = 2  # threads a slot
+THREADS_A_SLOT = 2
 
 
 def make_app(settings: WorkerSettings) -> Celery:
@@ -35,7 +36,7 @@ def make_app(settings: WorkerSettings) -> Celery:
         worker_send_task_events=settings.events,
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_pool="threads",
-        worker_concurrency=SPARE * settings.slots,
+        worker_concurrency=THREADS_A_SLOT * settings.slots,
         worker_redirect_stdouts=False,
         worker_hijack_root_logger=False,
         broker_connection_retry_on_startup=True,

@@ -23,7 +23,7 @@ def choose(entry: Entry) -> Agent:
     `<module>:<Class>` is imported on the node and called with the entry's `options` as keywords.
 
     Raises:
-        DesignError: no such agent, or it cannot be made; names what was looked for and what there is.
+        DesignError: no such agent, or it cannot be made; names what there is, and the remedy.
     """
     built_in = AGENTS.get(entry.agent)
     if built_in is not None:
