@@ -2,9 +2,10 @@
 
 import json
 import os
+import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,22 +19,27 @@ from ..models.band import Band
 from ..models.classify import classify
 from ..models.entry import Entry
 from ..models.errors import DesignError
-from ..models.evidence import Evidence
+from ..models.evidence import Evidence, Fault
 from ..models.experiment import Experiment
 from ..models.experiment_file import load_experiment
 from ..models.fitness import Kind, Misfit
 from ..models.task import Task
 from ..scheduler.trial_run import single
 from ..workers.attempt import Node, run_attempt
+from ..workers.leaving import stop_all
 from ..workers.pods.pod import Pods
 from ..workers.runtimes import Runtimes
 from ..workers.settings import worker_settings
 from ..workers.slots import Slots
 from .settle import Settled, settle
+from .stopping import stop_on_signals
 
 BAND = Band.shorthand("uncapped")
 NOP, ORACLE = Entry(agent="nop"), Entry(agent="oracle")
 DEFECTS = 1
+LOOK_EVERY_S = 0.2
+LEAVE_WITHIN_S = 15.0
+STOPPED = Fault(cause="unknown", message="interrupted")
 
 
 Status = Literal["ok", "task", "infrastructure"]
@@ -73,17 +79,30 @@ def preflight(
 
 
 def run_checks(settled: Settled, slots: int, console: Console) -> list[Check]:
-    """Run no-op and oracle of every settled task in uncapped pods, `slots` at a time."""
+    """Run no-op and oracle of every settled task in uncapped pods, `slots` at a time.
+
+    Raises:
+        KeyboardInterrupt: a signal asked to stop; no pod is left.
+    """
     pods, node = here(settled.experiment, slots)
     bands = (BAND,)
     trial = settled.experiment.model_copy(update={"bands": bands, "entries": (NOP, ORACLE)})
-    with Progress(console=console, transient=True) as bar, ThreadPoolExecutor(slots) as pool:
+    with (
+        stop_on_signals() as stop,
+        Progress(console=console, transient=True) as bar,
+        ThreadPoolExecutor(slots) as pool,
+    ):
         line = bar.add_task("no-op and oracle", total=len(settled.tasks))
-        checks = []
-        for check in pool.map(lambda task: _check(trial, task, pods, node), settled.tasks):
-            checks.append(check)
-            bar.advance(line)
-    return checks
+        checks = [pool.submit(_check, trial, task, pods, node, stop) for task in settled.tasks]
+        waiting = set(checks)
+        while waiting:
+            done, waiting = wait(waiting, LOOK_EVERY_S, FIRST_COMPLETED)
+            bar.advance(line, len(done))
+            if stop.is_set():
+                pool.shutdown(wait=False, cancel_futures=True)
+                stop_all(node.slots, STOPPED, within_s=LEAVE_WITHIN_S)
+                raise KeyboardInterrupt
+        return [check.result() for check in checks]
 
 
 def here(experiment: Experiment, slots: int) -> tuple[Pods, Node]:
@@ -108,11 +127,15 @@ def _asked(tasks: Sequence[str]) -> tuple[Experiment, Path]:
     return experiment, Path.cwd()
 
 
-def _check(experiment: Experiment, task: Task, pods: Pods, node: Node) -> Check:
-    nop, oracle = (
-        run_attempt(single(experiment, task, entry, BAND.name), pods, node).evidence
-        for entry in (NOP, ORACLE)
-    )
+def _check(
+    experiment: Experiment, task: Task, pods: Pods, node: Node, stop: threading.Event
+) -> Check:
+    def tried(entry: Entry) -> Evidence:
+        if stop.is_set():
+            return Evidence(fault=STOPPED)
+        return run_attempt(single(experiment, task, entry, BAND.name), pods, node).evidence
+
+    nop, oracle = tried(NOP), tried(ORACLE)
     status, why = judged(nop, oracle)
     return Check(task.name, status, why, classify(nop).model_dump(), classify(oracle).model_dump())
 

@@ -2,8 +2,9 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -30,7 +31,6 @@ from .preflight import misfit_of, run_checks
 from .progress import RunProgress
 from .settle import Settled, settle
 from .stopping import ALL_INFRA, INTERRUPTED, stop_on_signals
-from .until import Monitor, stop_rule
 
 NODE = "local"
 WORKER_DIED = 1
@@ -77,7 +77,7 @@ def run_file(file: Path, asked: Asked) -> int:
 
 def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
     console = Console(stderr=asked.as_json)
-    rule = stop_rule(asked.until, asked.looks)
+    declare = _judge_of(asked)
     settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
     folder = run_folder(asked.out, experiment.name, fresh=asked.fresh)
     with locked(folder):
@@ -94,9 +94,21 @@ def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
         enrol(engine, settled.experiment, settled.tasks, made.waves, left_out=reasons)
         if asked.replay_kills is not None:
             ask_replay(engine, made.experiment, asked.replay_kills)
-        judge = Monitor.declared(engine, made.experiment, rule) if rule else None
+        judge = declare(engine, made.experiment) if declare else None
         code = _work(console, engine, made.experiment, folder, slots, judge)
+        if code == INTERRUPTED:
+            return code
         return _finish(console, engine, made.experiment, folder, code, as_json=asked.as_json)
+
+
+def _judge_of(asked: Asked) -> Callable[[Engine, Experiment], Judge] | None:
+    """What declares the judge of a run that may stop early. Only such a run needs statistics."""
+    if asked.until is None and asked.looks is None:
+        return None
+    from .until import Monitor, stop_rule
+
+    rule = stop_rule(asked.until, asked.looks)
+    return partial(Monitor.declared, rule=rule)
 
 
 def _as_begun(engine: Engine, settled: Settled) -> Settled:
@@ -147,7 +159,8 @@ def _work(
     if finished:
         return 0
     if stop.is_set():
-        console.print("interrupted; run the same command again to go on")
+        console.print("interrupted; run the same command again to go on", highlight=False)
+        console.print(f"what there is so far: infranoise report {folder}", soft_wrap=True)
         return INTERRUPTED
     console.print(f"the worker died; its last words:\n{worker.last_words()}", style="red")
     return WORKER_DIED

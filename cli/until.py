@@ -18,16 +18,14 @@ from ..scheduler.rounds import Stop
 DECLARED = "looks declared"
 
 
-def stop_rule(until: str | None, looks: int | None) -> StopRule | None:
-    """The rule of `--until decided`, `--until margin=POINTS` and `--looks N`; None: none asked.
+def stop_rule(until: str | None, looks: int | None) -> StopRule:
+    """The rule of `--until decided`, `--until margin=POINTS` and `--looks N`.
 
     Raises:
         DesignError: another text, or looks without a rule.
     """
     if until is None:
-        if looks is not None:
-            raise DesignError("--looks declares when to look; say at what with --until decided")
-        return None
+        raise DesignError("--looks declares when to look; say at what with --until decided")
     rule = StopRule(looks=looks)
     name, _, value = until.partition("=")
     if until == "decided":

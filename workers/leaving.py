@@ -32,12 +32,14 @@ def withdraw(slots: Slots, attempt: str, why: Fault) -> None:
     The attempt then gives up by itself, removes its pod and sends its record home. It may have been
     between two commands: ask again until it is gone.
     """
+    known = slots.withdrawn(attempt)
     pod = slots.withdraw(attempt, why)
     if pod is None:
         return
+    if known is None:
+        log.warning("attempt %s is stopped: %s", attempt, why.message)
 
     def kill() -> None:
-        log.warning("attempt %s is stopped: %s", attempt, why.message)
         try:
             pod.quiesce()
         except (PodError, OSError) as error:
@@ -46,6 +48,20 @@ def withdraw(slots: Slots, attempt: str, why: Fault) -> None:
             slots.killed(attempt)
 
     threading.Thread(target=kill, daemon=True, name=f"stop {attempt}").start()
+
+
+def stop_all(slots: Slots, why: Fault, *, within_s: float) -> bool:
+    """Withdraw all that runs here until nothing does; False if something still did at the end.
+
+    Each attempt removes its own pod: two who remove one pod that is just being made leave parts.
+    """
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        for attempt in slots.running():
+            withdraw(slots, attempt, why)
+        if slots.empty(within_s=LOOK_EVERY_S):
+            return True
+    return False
 
 
 @dataclass(slots=True)
@@ -96,12 +112,9 @@ class Leaving:
         if self._idle(within_s=self.grace_s):
             return
         message = f"its node was told to leave, and the grace of {self.grace_s:g} s ended"
-        why, deadline = Fault(cause="preempted", message=message), time.monotonic() + LAST_S
-        while time.monotonic() < deadline:
-            for attempt in self.slots.running():
-                withdraw(self.slots, attempt, why)
-            if self.slots.empty(within_s=1.0):
-                return
+        why = Fault(cause="preempted", message=message)
+        if stop_all(self.slots, why, within_s=LAST_S):
+            return
         log.error("%s did not end: the process does", ", ".join(self.slots.running()))
         self.membership.left()
         self.end(1)

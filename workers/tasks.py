@@ -1,6 +1,5 @@
 """The one Celery task of a node: take an attempt's message, run it, send its record home."""
 
-import contextlib
 import logging
 import os
 import signal
@@ -11,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from celery.signals import worker_ready
+from celery.signals import worker_init, worker_ready
 
 from .. import __version__
 from ..models.errors import PodError, WireError
@@ -23,7 +22,7 @@ from .attempt import Node, refused_attempt, run_attempt
 from .bundles import Bundles
 from .capacity import capacity_here
 from .lease import Membership
-from .leaving import Leaving, withdraw
+from .leaving import Leaving, stop_all, withdraw
 from .node import node_profile
 from .offers import offers
 from .runtimes import Runtimes
@@ -33,6 +32,7 @@ LOST = (
     "the attempt was not this node's any more: it was cut off or frozen, the queue server lost the "
     "lease, or the experiment was cancelled"
 )
+LEAVE_WITHIN_S = 15.0  # less than the parent waits
 log = logging.getLogger(__name__)
 
 
@@ -85,29 +85,31 @@ def stop_lost(attempt: str) -> None:
     withdraw(this_node().slots, attempt, Fault(cause="node_lost", message=LOST))
 
 
+@worker_init.connect
+def _hold_on_to_parent(**_: Any) -> None:
+    """From the very start: a parent that dies before we are ready must not leave us behind."""
+    if settings.tethered:
+        threading.Thread(target=leave_with_parent, daemon=True, name="tether").start()
+
+
 @worker_ready.connect
 def _join(**_: Any) -> None:
     if not settings.tethered:  # before the fleet knows of us; Celery's own handlers are set by now
         leaving = Leaving(membership(), this_node().slots, settings.grace_s)
         leaving.heed((signal.SIGTERM, signal.SIGINT))
     membership().join()
-    if settings.tethered:
-        threading.Thread(target=leave_with_parent, daemon=True, name="tether").start()
 
 
 def leave_with_parent() -> None:
-    """Wait until standard input ends, then remove every pod and exit at once.
+    """Wait until standard input ends, then stop what runs and exit.
 
     The parent holds the other end: it closes it to stop us, and when it dies it closes as well.
+    What does not end in time is left to the next run's sweep.
     """
     sys.stdin.buffer.read()
     membership().left()
-    slots = this_node().slots
     why = Fault(cause="node_lost", message="the run that this worker belonged to has ended")
-    for pod in [slots.withdraw(attempt, why) for attempt in slots.running()]:
-        if pod is not None:
-            with contextlib.suppress(PodError):  # left to the next run's sweep
-                pod.stop()
+    stop_all(this_node().slots, why, within_s=LEAVE_WITHIN_S)
     os._exit(0)
 
 

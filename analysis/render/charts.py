@@ -175,10 +175,13 @@ def heat_chart(rows: Rows, order: Sequence[str], tasks: Sequence[str]) -> Spec:
 
 
 def finished(chart: Any) -> Spec:
-    """A chart as wide as its place, in the look of the page."""
+    """A chart as wide as its place, in the look of the page.
+
+    It is not held against Vega-Lite's schema here, which takes longer than drawing it: tests do so.
+    """
     fitted = alt.AutoSizeParams(type="fit-x", contains="padding")
     whole = chart.properties(width="container", autosize=fitted).configure(**THEME)
-    return dict(whole.to_dict())
+    return dict(whole.to_dict(validate=False))
 
 
 def data(rows: Rows) -> alt.InlineData:

@@ -32,7 +32,6 @@ RULES = {
 def test_a_rule_is_written_as_it_is_meant(text: str) -> None:
     assert stop_rule(text, None) == RULES[text]
     assert stop_rule(text, 4) == StopRule(RULES[text].margin, looks=4)
-    assert stop_rule(None, None) is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import altair as alt
 import pytest
 import vl_convert
 
@@ -15,6 +16,11 @@ TILES = [
     for band in BANDS
 ]
 CHARTS = {"rates": rate_chart(RATES, BANDS), "tiles": heat_chart(TILES, BANDS, ["a-task"])}
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_a_chart_is_valid_vega_lite(chart: str) -> None:
+    alt.Chart.from_dict(CHARTS[chart])
 
 
 def drawn(chart: str, width: int) -> str:
