@@ -134,7 +134,7 @@ def gateway(
         list[str] | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Listen here; several hosts may share a port. [default: 127.0.0.1:8484]",
+            help="Listen here; several hosts may share a port. \\[default: 127.0.0.1:8484]",
             envvar="INFRANOISE_GATEWAY_LISTEN",
             show_default=False,
         ),
@@ -142,7 +142,7 @@ def gateway(
     record_content: Annotated[
         Path | None,
         typer.Option(
-            help="Also keep what was asked and answered, in this folder. [default: nothing of it]",
+            help="Keep also what was asked and answered, in here. \\[default: nothing of it]",
             envvar="INFRANOISE_GATEWAY_CONTENT",
             show_default=False,
         ),
@@ -157,7 +157,8 @@ def gateway(
 
     \b
     infranoise gateway providers.toml --broker redis://home:6379/0
-    infranoise gateway providers.toml --listen 0.0.0.0:8484 --broker rediss://home:6379/0
+    infranoise gateway providers.toml --listen 0.0.0.0:8484 \\
+      --broker rediss://home:6379/0
     """
     from .gateway import Asked
     from .gateway import gateway as serve_gateway
