@@ -4,6 +4,7 @@ Once `lead` was asked, everything that changes what others hold is refused with 
 this scheduler leads, in the step that would have done it.
 """
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,6 +105,7 @@ class Leases:
         self._revoke, self._lead = register(scripts.REVOKE), register(scripts.LEAD)
         self._step_down, self._despair = register(scripts.STEP_DOWN), register(scripts.DESPAIR)
         self._stop, self._still = register(scripts.STOP), register(scripts.STILL)
+        self._free = register(scripts.FREE)
 
     def lead(self, token: str, for_ms: int, at_least: int = 1) -> int:
         """Take or renew the lead; the fence of this lead, 0 where another leads.
@@ -146,6 +148,12 @@ class Leases:
             for (node, beat), fields in zip(beats, hashes)
             if fields
         ]
+
+    def free(self) -> dict[str, Capacity]:
+        """What each node that takes trials now has free."""
+        said = self._run(self._free, FRESH_MS)
+        rows = itertools.batched(said, 4)
+        return {node: Capacity(int(cpu), int(mem), int(slots)) for node, cpu, mem, slots in rows}
 
     def grant(self, wanted: Sequence[Grant]) -> list[int]:
         """Grant leases where the node is up, fresh and has room; fences, 0 where refused."""

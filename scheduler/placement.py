@@ -96,6 +96,41 @@ class Placed:
     node: str
 
 
+@dataclass(slots=True)
+class _Round:
+    """The nodes in one round, and what was refused in it: room only ever gets less meanwhile."""
+
+    rooms: list[Room]
+    reserved: dict[str, str]
+    random: Random
+    refused: dict[tuple[str, int | None], list[Capacity]] = field(default_factory=dict)
+
+    def best(self, want: Want, spread: Counter[tuple[str, str]]) -> Room | None:
+        """The node for a trial, None where it fits nowhere now."""
+        kind = (want.runtime, want.concurrency)
+        refused = self.refused.setdefault(kind, [])
+        if want.trial not in self.reserved.values() and any(map(want.floor.holds, refused)):
+            return None
+        fit = list(itertools.islice(self._fitting(want), LOOK_AT))
+        if not fit:
+            refused.append(want.floor)
+            return None
+        return min(fit, key=lambda room: (spread[want.band, room.node], room.running))
+
+    def _fitting(self, want: Want) -> Iterator[Room]:
+        """Nodes that take the trial, from a random one on."""
+        start = self.random.randrange(len(self.rooms)) if self.rooms else 0
+        for room in itertools.chain(self.rooms[start:], self.rooms[:start]):
+            if room.takes(want) and self.reserved.get(room.node, want.trial) == want.trial:
+                yield room
+
+    def take(self, room: Room, want: Want) -> None:
+        """Count a trial in; a node without a slot is looked at no more."""
+        room.take(want)
+        if room.free.slots < 1:
+            self.rooms.remove(room)
+
+
 def place(lines: Sequence[Line], rooms: Sequence[Room], random: Random, now: float) -> list[Placed]:
     """Place what can start now. `lines` and `rooms` are changed to show it.
 
@@ -103,11 +138,12 @@ def place(lines: Sequence[Line], rooms: Sequence[Room], random: Random, now: flo
         now: on the clock of `Want.since`, seconds.
     """
     placed: list[Placed] = []
-    reserved = _reserve(lines, rooms, now)
+    with_slots = [room for room in rooms if room.free.slots >= 1]
+    this_round = _Round(with_slots, _reserve(lines, rooms, now), random)
     open_lines = [line for line in lines if line.waiting]
     while open_lines:
         line = min(open_lines, key=lambda one: (one.busy_m / one.weight, one.experiment))
-        found = _next(line, rooms, reserved, random)
+        found = _next(line, this_round)
         if found is None:
             open_lines.remove(line)
             continue
@@ -117,45 +153,19 @@ def place(lines: Sequence[Line], rooms: Sequence[Room], random: Random, now: flo
     return placed
 
 
-def _next(
-    line: Line, rooms: Sequence[Room], reserved: dict[str, str], random: Random
-) -> Placed | None:
-    levels = {want.concurrency for want in line.waiting[:1]}
-    tried: set[tuple[int, int]] = set()
-    for index, want in enumerate(line.waiting[:PASS_BY]):
-        shape = (want.floor.cpu_m, want.floor.memory_bytes)
-        # A wave of another concurrency waits for its turn; a like floor was refused already.
-        if want.concurrency not in levels or shape in tried:
+def _next(line: Line, this_round: _Round) -> Placed | None:
+    level = line.waiting[0].concurrency
+    for index, want in enumerate(itertools.islice(line.waiting, PASS_BY)):
+        if want.concurrency != level:  # a wave of another concurrency waits for its turn
             continue
-        room = _best(line, want, rooms, reserved, random)
+        room = this_round.best(want, line.spread)
         if room is not None:
             del line.waiting[index]
             line.busy_m += max(1, want.floor.cpu_m)
             line.spread[want.band, room.node] += 1
-            room.take(want)
+            this_round.take(room, want)
             return Placed(line.experiment, want, room.node)
-        tried.add(shape)
     return None
-
-
-def _best(
-    line: Line, want: Want, rooms: Sequence[Room], reserved: dict[str, str], random: Random
-) -> Room | None:
-    fit = list(itertools.islice(_fitting(want, rooms, reserved, random), LOOK_AT))
-    if not fit:
-        return None
-    return min(fit, key=lambda room: (line.spread[want.band, room.node], room.running))
-
-
-def _fitting(
-    want: Want, rooms: Sequence[Room], reserved: dict[str, str], random: Random
-) -> Iterator[Room]:
-    """Nodes that take the trial, from a random one on."""
-    start = random.randrange(len(rooms)) if rooms else 0
-    for offset in range(len(rooms)):
-        room = rooms[(start + offset) % len(rooms)]
-        if room.takes(want) and reserved.get(room.node, want.trial) == want.trial:
-            yield room
 
 
 def _reserve(lines: Sequence[Line], rooms: Sequence[Room], now: float) -> dict[str, str]:

@@ -1,19 +1,25 @@
 """What nodes have room for, as placement wants it: pure."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
+from ..models.lease.capacity import Capacity
 from .leases import NodeState
 from .placement import Room
 from .window import Window
 
 
 def rooms(
-    nodes: Sequence[NodeState], windows: Iterable[Window], passed_over: Callable[[str], bool]
+    free: Mapping[str, Capacity],
+    known: Mapping[str, NodeState],
+    windows: Iterable[Window],
+    passed_over: Callable[[str], bool],
 ) -> list[Room]:
     """The nodes that take trials now, with what runs on each and the concurrency in force there.
 
     Args:
+        free: what each of them has free now.
+        known: what is known of the nodes since they were last looked at; others wait for that.
         passed_over: whether a node is to get nothing for another reason.
     """
     levels: dict[str, int | None] = {}
@@ -26,11 +32,11 @@ def rooms(
         Room(
             node.id,
             node.total,
-            node.free,
+            free[node.id],
             levels.get(node.id) or node.total.slots,
             running[node.id],
             node.runtimes,
         )
-        for node in nodes
-        if node.takes_trials and not passed_over(node.id)
+        for node in known.values()
+        if node.id in free and not passed_over(node.id)
     ]

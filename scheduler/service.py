@@ -14,7 +14,7 @@ from random import Random
 from sqlalchemy import Engine
 
 from ..models.errors import WireError
-from ..models.ledger.attempts import abandon, place
+from ..models.ledger.attempts import abandon, place_over
 from ..models.ledger.events import note
 from ..models.ledger.ingest import Ending, ingest
 from ..models.ledger.nodes import write_node
@@ -66,6 +66,7 @@ class Service:
     _suspects: set[str] = field(default_factory=set)
     _profiles: dict[str, str] = field(default_factory=dict)
     _deaf: Deaf = field(default_factory=Deaf)
+    _known: dict[str, NodeState] = field(default_factory=dict)
 
     def tick(self, wait_s: float) -> None:
         """One round; waits at most `wait_s` for a record.
@@ -139,7 +140,8 @@ class Service:
             return
         now = time.monotonic()
         able = rooms(
-            self._look_at_nodes(),
+            self.leases.free(),
+            self._known,
             self.windows.values(),
             lambda node: self._deaf.passes_over(node, now),
         )
@@ -147,28 +149,28 @@ class Service:
         self._grant_and_send(placed)
 
     def _grant_and_send(self, placed: Sequence[Placed]) -> None:
-        wants = []
-        for one in placed:
-            window = self.windows[one.experiment]
-            trial = next(t for t in window.ready if t.id == one.want.trial)
-            wants.append(Grant(attempt_of(trial), one.node, one.want.floor))
+        trials = [self.windows[one.experiment].ready[one.want.trial] for one in placed]
+        wants = [
+            Grant(attempt_of(trial), one.node, one.want.floor) for trial, one in zip(trials, placed)
+        ]
         fences = self.leases.grant(wants)
-        by_place: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+        granted: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
         for one, fence in zip(placed, fences):
             if fence:
-                by_place[one.experiment, one.node].append((one.want.trial, fence))
-        for (name, node), trials in by_place.items():
-            self._send_to(self.windows[name], node, trials)
+                granted[one.experiment].append((one.want.trial, one.node, fence))
+        for name, going in granted.items():
+            self._send_of(self.windows[name], going)
 
-    def _send_to(self, window: Window, node: str, trials: Sequence[tuple[str, int]]) -> None:
-        going = window.went_out([(trial, node) for trial, _ in trials])
-        place(self.engine, window.experiment.name, node, going, fence=self.fence)
+    def _send_of(self, window: Window, granted: Sequence[tuple[str, str, int]]) -> None:
+        """Send trials of an experiment, each with its node and fence."""
+        nodes = [node for _, node, _ in granted]
+        going = window.went_out([(trial, node) for trial, node, _ in granted])
+        place_over(self.engine, window.experiment.name, zip(nodes, going), fence=self.fence)
         now = time.time()
-        fences = [fence for _, fence in trials]
+        fences = [fence for _, _, fence in granted]
+        messages = [window.message(trial, fence, now) for trial, fence in zip(going, fences)]
         self.leases.check_lead()
-        self.enqueuer.send(
-            node, [window.message(trial, fence, now) for trial, fence in zip(going, fences)]
-        )
+        self.enqueuer.send(zip(nodes, messages))
 
     # -- home ---------------------------------------------------------------------------------
 
@@ -232,9 +234,10 @@ class Service:
         if endings:
             self._take_in(name, endings, {})
 
-    def _look_at_nodes(self) -> list[NodeState]:
+    def _look_at_nodes(self) -> None:
         nodes = self.leases.nodes()
         self.nodes = {node.id: node.condition for node in nodes}
+        self._known = {node.id: node for node in nodes}
         self.leases.despair_of([node.id for node in nodes if not node.fresh])
         for node in nodes:
             text = node.hello.get("profile")
@@ -242,4 +245,3 @@ class Service:
                 self._profiles[node.id] = text
                 profile = NodeProfile.model_validate_json(text)
                 write_node(self.engine, node.id, profile, fence=self.fence)
-        return nodes

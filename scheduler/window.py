@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections import Counter, deque
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -51,7 +51,7 @@ class Window:
     blobs: str = ""
     weight: float = 1.0
     paused: bool = False
-    ready: deque[Owed] = field(default_factory=deque)
+    ready: OrderedDict[str, Owed] = field(default_factory=OrderedDict)
     keys: dict[str, TrialKey] = field(default_factory=dict)
     running: dict[str, Running] = field(default_factory=dict)
     spread: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -102,8 +102,9 @@ class Window:
     def end_with_begun_waves(self) -> None:
         """Send nothing of waves that have not begun; those that have are run to their end."""
         self._last_wave = last_wave_begun(self.engine, self.experiment.name)
-        kept = [trial for trial in self.ready if trial.replay or trial.wave <= self._last_wave]
-        self.ready = deque(kept)
+        for trial in list(self.ready.values()):
+            if not trial.replay and trial.wave > self._last_wave:
+                del self.ready[trial.id]
 
     def top_up(self, fence: int | None = None) -> None:
         """Read more of what is owed when little of it is left."""
@@ -132,12 +133,12 @@ class Window:
             replays_done(self.engine, name, fence=fence)
 
     def _hold(self, more: Sequence[Owed]) -> None:
-        self.ready.extend(more)
+        self.ready.update((trial.id, trial) for trial in more)
         self._learn([one.id for one in more])
 
     def line(self, now: float) -> Line:
         """What waits, as placement wants it: the front of the window."""
-        waiting = [self._want(trial) for trial in itertools.islice(self.ready, FRONT)]
+        waiting = [self._want(trial) for trial in itertools.islice(self.ready.values(), FRONT)]
         if waiting:
             head = waiting[0].trial
             self._head = self._head if self._head[0] == head else (head, now)
@@ -147,11 +148,10 @@ class Window:
 
     def went_out(self, sent: Sequence[tuple[str, str]]) -> list[Owed]:
         """Count trials as under way: (trial, node) pairs; returns them in that order."""
-        waiting = {trial.id: trial for trial in itertools.islice(self.ready, FRONT)}
-        for id_, node in sent:
-            self._begin(attempt_of(waiting[id_]), waiting[id_], node)
-            self.ready.remove(waiting[id_])
-        return [waiting[id_] for id_, _ in sent]
+        going = [self.ready.pop(id_) for id_, _ in sent]
+        for trial, (_, node) in zip(going, sent):
+            self._begin(attempt_of(trial), trial, node)
+        return going
 
     def came_home(self, attempt: str, *, again: bool) -> Replay | None:
         """An attempt has ended; with `again` its trial is owed another. What it replayed, if so.
@@ -163,7 +163,8 @@ class Window:
             return None
         trial = ended.owed
         if again and not self.paused and trial.replay is None:
-            self.ready.appendleft(replace(trial, next_number=trial.next_number + 1))
+            self.ready[trial.id] = replace(trial, next_number=trial.next_number + 1)
+            self.ready.move_to_end(trial.id, last=False)
         else:
             self.keys.pop(trial.id, None)
         return trial.replay

@@ -108,6 +108,25 @@ return out
 """
 )
 
+# ARGV: freshness ms. What nodes that are up and fresh have free: node, cpu, memory, slots, node, ….
+FREE = (
+    NOW
+    + """
+local out = {}
+for _, node in ipairs(redis.call('ZRANGEBYSCORE', P .. 'beats', now() - ARGV[1], '+inf')) do
+  local got = redis.call('HMGET', P .. 'node:' .. node,
+    'state', 'free_cpu', 'free_memory', 'free_slots')
+  if got[1] == 'up' then
+    out[#out + 1] = node
+    out[#out + 1] = tonumber(got[2])
+    out[#out + 1] = tonumber(got[3])
+    out[#out + 1] = tonumber(got[4])
+  end
+end
+return out
+"""
+)
+
 # ARGV: attempt, node, incarnation, fence, time to live ms, a word of this call alone. Returns 1
 # once, for the holder alone: a replayed, doubled or late message gets 0. The same call may be asked
 # again where its answer was lost on the way: its word is known.

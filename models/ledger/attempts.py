@@ -100,6 +100,21 @@ def place(
     Raises:
         Deposed: another scheduler leads now; nothing was written.
     """
+    place_over(engine, experiment, ((node, trial) for trial in trials), fence=fence)
+
+
+def place_over(
+    engine: Engine,
+    experiment: str,
+    placements: Iterable[tuple[str, Owed]],
+    *,
+    fence: int | None = None,
+) -> None:
+    """Write down, all or nothing, to which node the next attempt of each trial goes.
+
+    Raises:
+        Deposed: another scheduler leads now; nothing was written.
+    """
     now = time.time()
     rows = [
         (
@@ -107,7 +122,7 @@ def place(
             *(experiment, trial.id, trial.next_number, node, "placed", now),
             *((trial.replay.of, trial.replay.ceiling) if trial.replay else (None, None)),
         )
-        for trial in trials
+        for node, trial in placements
     ]
     if rows:
         with writing(engine, fence) as connection:

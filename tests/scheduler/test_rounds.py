@@ -54,7 +54,7 @@ class Run:
 
     def next(self, evidence: Evidence | None = None) -> Owed:
         """Send and end the first trial that waits."""
-        one = self.window.ready[0]
+        one = next(iter(self.window.ready.values()))
         self.window.went_out([(one.id, "local")])
         place(self.engine, "small", "local", [one])
         record = self._make(one.id, one.next_number, evidence=evidence)
@@ -89,13 +89,13 @@ def test_after_a_stop_the_waves_that_had_begun_end_and_no_other_begins(run: Run)
     for _ in range(3):
         run.next()
     run.window.end_with_begun_waves()
-    assert [one.wave for one in run.window.ready] == [1]
+    assert [one.wave for one in run.window.ready.values()] == [1]
     run.next()
     run.window.top_up()
     assert run.window.finished
     again = Window.open(run.engine, "small")
     again.top_up()
-    assert [one.wave for one in again.ready] == [2, 2], "a later run may go on"
+    assert [one.wave for one in again.ready.values()] == [2, 2], "a later run may go on"
 
 
 def test_kills_are_replayed_last_with_their_own_seed_at_the_higher_ceiling(
@@ -106,13 +106,13 @@ def test_kills_are_replayed_last_with_their_own_seed_at_the_higher_ceiling(
         if not run.window.ready:
             run.window.top_up()
             continue
-        one = run.window.ready[0]
+        one = next(iter(run.window.ready.values()))
         if one.replay is not None:
             break
         key = run.window.key(one.id)
         run.next(KILLED if key.cell.band == "1x" else None)
     assert len(run.window.ready) == 3
-    assert {one.replay.ceiling for one in run.window.ready if one.replay} == {"3x"}
+    assert {one.replay.ceiling for one in run.window.ready.values() if one.replay} == {"3x"}
     want = run.window.line(0.0).waiting[0]
     assert want.band == "3x"
     key = run.window.key(one.id)
