@@ -54,7 +54,7 @@ Preflight = Annotated[
 Runtime = Annotated[
     str | None,
     typer.Option(
-        help="process or docker; overrides \\[pods] runtime.",
+        help="process, docker or kubernetes; overrides \\[pods] runtime.",
         envvar="INFRANOISE_RUNTIME",
         show_default=False,
     ),

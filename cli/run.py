@@ -25,6 +25,8 @@ from ..scheduler.own_worker import own_worker
 from ..scheduler.plan import plan
 from ..scheduler.rounds import Judge
 from ..workers.harness.choose import choose
+from ..workers.runtimes import Runtimes
+from ..workers.settings import worker_settings
 from .folder import LEDGER, locked, run_folder
 from .misfits import show_misfits
 from .preflight import misfit_of, run_checks
@@ -34,6 +36,7 @@ from .stopping import ALL_INFRA, INTERRUPTED, stop_on_signals
 
 NODE = "local"
 WORKER_DIED = 1
+IN_A_CLUSTER = 16  # trials in flight in a cluster, whose cores are not this machine's
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
     console = Console(stderr=asked.as_json)
     declare = _judge_of(asked)
     settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
+    if settled.experiment.pods.runtime == "kubernetes":
+        _knock()
     folder = run_folder(asked.out, experiment.name, fresh=asked.fresh)
     with locked(folder):
         engine = open_store(folder / LEDGER)
@@ -111,6 +116,15 @@ def _judge_of(asked: Asked) -> Callable[[Engine, Experiment], Judge] | None:
     return partial(Monitor.declared, rule=rule)
 
 
+def _knock() -> None:
+    """Ask a cluster whether it is there, before anything is planned on it.
+
+    Raises:
+        Refused: it is not, or nobody said which it is.
+    """
+    Runtimes(worker_settings(os.environ)).named("kubernetes").facts()
+
+
 def _as_begun(engine: Engine, settled: Settled) -> Settled:
     """A run that goes on has the tasks with which it began, whatever was left out then."""
     name = settled.experiment.name
@@ -131,7 +145,8 @@ def _preflighted(settled: Settled, slots: int, console: Console) -> Settled:
 
 
 def _slots(experiment: Experiment) -> int:
-    return max(experiment.factors.concurrency, default=os.cpu_count() or 1)
+    own = IN_A_CLUSTER if experiment.pods.runtime == "kubernetes" else os.cpu_count() or 1
+    return max(experiment.factors.concurrency, default=own)
 
 
 def _work(
@@ -171,6 +186,8 @@ def _for_worker(experiment: Experiment) -> Mapping[str, str]:
     # Nobody can watch our own queue server, so nobody is told: it halves the worker's own cost.
     watched = "1" if os.environ.get("INFRANOISE_BROKER_URL") else "0"
     told = {"INFRANOISE_EVENTS": os.environ.get("INFRANOISE_EVENTS", watched)}
+    if experiment.pods.runtime == "kubernetes":
+        told["INFRANOISE_RUNTIMES"] = "kubernetes"
     return told | ({"INFRANOISE_BUILD_NETWORK": network} if network else {})
 
 

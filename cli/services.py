@@ -68,7 +68,8 @@ def worker(
     runtime: Annotated[
         list[str] | None,
         typer.Option(
-            help="Offer these kinds of pods only (process, docker). \\[default: what there is]",
+            help="Offer these kinds of pods only (process, docker, kubernetes). "
+            "\\[default: what there is]",
             envvar="INFRANOISE_RUNTIMES",
             show_default=False,
         ),

@@ -17,6 +17,7 @@ from ..workers.capacity import memory_for_pods
 from ..workers.meters.procfs import Files
 
 BUNDLED = "bundled:"
+CLUSTER = Machine(cpus=1 << 16, name="the cluster")  # it says itself what does not fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def settle(
         kept,
         experiment,
         environ=None if elsewhere else environ,
-        machine=elsewhere or this_machine(),
+        machine=elsewhere or (CLUSTER if decided == "kubernetes" else this_machine()),
     )
     out = {misfit.task for misfit in unfit if misfit.blocks}
     return Settled(experiment, tuple(t for t in kept if t.name not in out), tuple(unfit))

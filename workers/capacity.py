@@ -7,14 +7,21 @@ from ..models.lease.capacity import Capacity
 from .meters.procfs import Files
 from .settings import WorkerSettings
 
+CLUSTER_CPUS, CLUSTER_BYTES = 1 << 20, 1 << 50  # more than a cluster has: it says no itself
 KEPT_BACK = 0.05  # of the memory: for the worker, the kernel and the page cache
 
 
 def capacity_here(settings: WorkerSettings, files: Files | None = None) -> Capacity:
-    """What this node offers: what it was told to, else what the machine has."""
+    """What this node offers: what it was told to, else what the machine has.
+
+    A worker whose pods are all a cluster's offers slots alone: floors are for the cluster to hold.
+    """
+    elsewhere = settings.runtimes == ("kubernetes",)
+    cpus = CLUSTER_CPUS if elsewhere else os.cpu_count() or 1
+    memory_bytes = CLUSTER_BYTES if elsewhere else memory_for_pods(files or Files(Path("/")))
     return Capacity(
-        cpu_m=round(1000 * (settings.cpus or os.cpu_count() or 1)),
-        memory_bytes=settings.memory_bytes or memory_for_pods(files or Files(Path("/"))),
+        cpu_m=round(1000 * (settings.cpus or cpus)),
+        memory_bytes=settings.memory_bytes or memory_bytes,
         slots=settings.slots,
     )
 

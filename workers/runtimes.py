@@ -52,23 +52,14 @@ class Runtimes:
         Raises:
             Refused: no namespace, no client, or no cluster.
         """
-        asked = self._settings
-        if not asked.namespace:
-            raise Refused(
-                "no namespace is named for pods; set INFRANOISE_KUBERNETES_NAMESPACE, and "
-                "KUBECONFIG where the worker runs outside the cluster"
-            )
         try:
+            from .pods.kubernetes import here
             from .pods.kubernetes.pods import KubernetesPods
-            from .pods.kubernetes.words import Shape
         except ModuleNotFoundError as error:
             raise Refused(f"{error}; install infranoise[kubernetes]") from error
-        shape = Shape(
-            namespace=asked.namespace,
-            image_prefix=asked.image_prefix,
-            service_account=asked.service_account or None,
-        )
-        return KubernetesPods(shape, context=asked.kube_context, diary=asked.state / "kubernetes")
+        asked = self._settings
+        shape = here.shape_of(asked)
+        return KubernetesPods(shape, api=here.api_of(asked), diary=asked.state / "kubernetes")
 
     def facts(self) -> Mapping[str, Mapping[str, str | int | float | bool | None]]:
         """What each runtime is here; a runtime that cannot be had says why under `refused`."""

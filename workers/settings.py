@@ -43,6 +43,7 @@ class WorkerSettings:
     runtimes: tuple[str, ...] = ()
     grace_s: float = GRACE_S
     namespace: str = ""
+    kubeconfig: str | None = None
     kube_context: str | None = None
     image_prefix: str = ""
     service_account: str = ""
@@ -80,6 +81,7 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         runtimes=tuple(environ.get("INFRANOISE_RUNTIMES", "").replace(",", " ").split()),
         grace_s=GRACE_S if grace_s is None else grace_s,
         namespace=environ.get("INFRANOISE_KUBERNETES_NAMESPACE", ""),
+        kubeconfig=environ.get("KUBECONFIG") or None,
         kube_context=environ.get("INFRANOISE_KUBERNETES_CONTEXT") or None,
         image_prefix=environ.get("INFRANOISE_IMAGE_PREFIX", ""),
         service_account=environ.get("INFRANOISE_KUBERNETES_SERVICE_ACCOUNT", ""),

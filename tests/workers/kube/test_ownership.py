@@ -146,8 +146,11 @@ def test_what_a_dead_worker_meant_to_delete_is_read_back_and_done(
 
 
 def test_a_living_worker_s_intents_are_its_own_affair(tmp_path: Path) -> None:
-    Diary(tmp_path).intent("cleanup", "u", "n")
+    living = Diary(tmp_path)
+    living.intent("cleanup", "u", "n")
     assert Diary(tmp_path).unfinished() == {}
+    living.close()
+    assert Diary(tmp_path).unfinished() == {"u": "n"}
 
 
 def test_diaries_of_workers_long_gone_are_removed_and_others_stay(

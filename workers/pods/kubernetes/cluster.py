@@ -17,7 +17,7 @@ from .feed import Feed
 from .nodes import Nodes
 from .profiles import Profiles
 from .runs import Runs
-from .seats import LABEL
+from .seats import LABEL, MANAGED_BY
 from .watch import Reflector
 from .words import GRACE_S
 
@@ -37,11 +37,12 @@ class Cluster:
         self,
         api: Api,
         namespace: str,
-        reflector: Reflector,
+        reflector: Reflector | None = None,
         nodes: Nodes | None = None,
         events: Events | None = None,
     ) -> None:
-        self.api, self.namespace, self.reflector = api, namespace, reflector
+        self.api, self.namespace = api, namespace
+        self.reflector = reflector or Reflector(api, namespace, f"{MANAGED_BY}=infranoise")
         self.nodes, self.events = nodes or Nodes(api), events or Events(api, namespace)
         self.runs, self.berths = Runs(api, namespace), Berths()
         self.profiles = Profiles(api, self.nodes)

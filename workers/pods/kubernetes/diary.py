@@ -5,11 +5,13 @@ disk before the pod it is about is deleted, so that our own kills are never take
 infrastructure's; what a worker that died meant to delete is read back by the next one.
 """
 
+import fcntl
 import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,8 @@ class Diary:
         self._folder = folder
         self._path = None if folder is None else folder / f"{os.getpid()}-{time.time_ns()}.jsonl"
         self._lock = threading.Lock()
-        self._begun = False
+        self._file: int | None = None
+        self._let_go: Callable[[], object] | None = None
 
     def transition(self, transition: Transition) -> None:
         """Note a state that a pod has come to; of its last one the whole object."""
@@ -84,6 +87,11 @@ class Diary:
                     found.pop(row["uid"], None)
         return found
 
+    def dead_workers(self) -> frozenset[str]:
+        """Workers that wrote a diary here and are no more, by name."""
+        firsts = (next(_rows(path), {}) for path in self._of_the_dead())
+        return frozenset(row["owner"] for row in firsts if "owner" in row)
+
     def tidy(self) -> None:
         """Remove diaries of workers that are long gone."""
         for path in self._of_the_dead():
@@ -91,28 +99,51 @@ class Diary:
                 if path.stat().st_mtime < time.time() - KEPT_S:
                     path.unlink()
 
+    def close(self) -> None:
+        """Let the file go; from now on it is another's to read back."""
+        with self._lock:
+            self._path = None
+            if self._let_go is not None:
+                self._let_go()
+
     def _of_the_dead(self) -> Iterator[Path]:
+        """Diaries that nobody holds: whoever writes one holds it for as long as it lives."""
         for path in sorted(self._folder.glob("*.jsonl")) if self._folder else ():
-            first = next(_rows(path), {})
-            if path != self._path and owner.dead(first.get("owner", ""), one_machine=True):
+            if path != self._path and not _held(path):
                 yield path
 
     def _write(self, row: Object, *, sync: bool = False) -> None:
-        if self._path is None:
-            return
         with self._lock:
+            if self._path is None:
+                return
             rows = [row]
-            if not self._begun:
+            if self._file is None:
                 rows.insert(0, {"what": "WORKER", "owner": owner.owner()})
-                self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with self._path.open("a", encoding="utf-8") as file:
-                for one in rows:
-                    told = json.dumps({"at": time.time()} | one, separators=(",", ":"))
-                    file.write(told + "\n")
-                self._begun = True
-                if sync:
-                    file.flush()
-                    os.fsync(file.fileno())
+                self._file = _held_file(self._path)
+                self._let_go = weakref.finalize(self, os.close, self._file)
+            at = {"at": time.time()}
+            told = (json.dumps(at | one, separators=(",", ":")) + "\n" for one in rows)
+            os.write(self._file, "".join(told).encode())
+            if sync:
+                os.fsync(self._file)
+
+
+def _held_file(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    made = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    fcntl.flock(made, fcntl.LOCK_EX)
+    return made
+
+
+def _held(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # it went meanwhile, or is not ours to read
+        return True
+    return False
 
 
 def _rows(path: Path) -> Iterator[Object]:

@@ -4,7 +4,6 @@ Nothing is built here: a cluster pulls. A task names its image, or `image_prefix
 image for each environment hash lies.
 """
 
-import logging
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +16,13 @@ from .api import Api, ApiTrouble, Ask, connect
 from .cluster import Cluster
 from .diary import Diary
 from .events import Events
-from .life import REMOVAL_SLACK_S
 from .nodes import Nodes
 from .pod import KubernetesPod
 from .seats import LABEL, MANAGED_BY
+from .sweep import Sweeper, annotation, attempt_of, expired
 from .watch import Reflector
-from .words import FINALIZER, GRACE_S, Shape, image_of, label
+from .words import Shape, image_of, label
 
-LOG = logging.getLogger(__name__)
 COMPOSE = "docker-compose.yaml"
 SCHEDULE_S = 600.0  # nothing that is pending ends by itself
 
@@ -126,17 +124,19 @@ class KubernetesPods:
         Raises:
             StartFailed: the cluster does not answer.
         """
-        removed: list[str] = []
-        begun = self._diary.unfinished()
+        begun, dead = self._diary.unfinished(), self._diary.dead_workers()
+
+        def abandoned(pod: Mapping[str, Any]) -> bool:
+            maker = annotation(pod, "owner")
+            dies = pod["metadata"]["uid"] in begun or expired(pod, now) or maker in dead
+            return attempt_of(pod) not in alive and (dies or owner.dead(maker, one_machine=False))
+
         try:
-            for pod in list(self._cluster.pods(f"{MANAGED_BY}=infranoise")):
-                attempt, meant = _annotation(pod, "attempt"), pod["metadata"]["uid"] in begun
-                if attempt and attempt not in alive and (meant or _abandoned(pod, now)):
-                    removed += [attempt] if self._delete(pod) else []
-            self._diary.tidy()
+            swept = Sweeper(self._cluster, self._diary).sweep(abandoned)
         except ApiTrouble as trouble:
             raise StartFailed(f"pods cannot be listed for the sweep: {trouble}") from trouble
-        return tuple(removed)
+        self._diary.tidy()
+        return tuple(one.attempt for one in swept if not one.why_it_stays)
 
     def facts(self) -> dict[str, str | int | float | bool | None]:
         """What this cluster is, and what it cannot do.
@@ -167,32 +167,4 @@ class KubernetesPods:
     def close(self) -> None:
         """Stop watching; pods that run are not touched."""
         self._cluster.stop()
-
-    def _delete(self, pod: Mapping[str, Any]) -> bool:
-        """Delete one abandoned pod and see it gone; False if that did not succeed.
-
-        It has its grace: without one the object goes at once, and its processes when they may.
-        """
-        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-        self._diary.swept(pod)
-        self._diary.intent("cleanup", uid, name)
-        try:
-            self._cluster.delete(name, uid)
-            if FINALIZER in pod["metadata"].get("finalizers", ()):
-                self._cluster.release(name, uid)
-            return self._cluster.gone(name, uid, within_s=GRACE_S + REMOVAL_SLACK_S)
-        except ApiTrouble as trouble:
-            LOG.warning("pod %s was not removed: %s", name, trouble)
-            return False
-
-
-def _annotation(pod: Mapping[str, Any], name: str) -> str:
-    return str((pod["metadata"].get("annotations") or {}).get(f"{LABEL}{name}", ""))
-
-
-def _abandoned(pod: Mapping[str, Any], now: float) -> bool:
-    try:
-        expired = float(_annotation(pod, "expires-at")) < now
-    except ValueError:
-        expired = False
-    return expired or owner.dead(_annotation(pod, "owner"), one_machine=False)
+        self._diary.close()
