@@ -7,6 +7,8 @@ within tasks. Estimates, errors and intervals are fractions.
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from ..models.errors import SampleTooSmall
 from .configuration import ItemCompared, compared, is_matched
 from .contrasts import Contrast, contrast
@@ -72,7 +74,8 @@ class Comparison:
     """Everything that `compare` prints.
 
     `excluded` is the difference with infra errors left out, `bounds` hold it whatever the missing
-    outcomes were, `bounds_ci` is their 95 % interval on these tasks.
+    outcomes were, `bounds_ci` is their 95 % interval on these tasks. `same_counts`: every task
+    counts alike on both sides, which two runs hardly do.
     """
 
     a: SideScored
@@ -87,6 +90,7 @@ class Comparison:
     settling: Settling
     gate: Gate | None
     tasks: int
+    same_counts: bool
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     entries: tuple[str, ...]
@@ -131,6 +135,7 @@ def compare(
         settling=settling(strict, margin, _samples(paired)),
         gate=None if limit is None else gate(limit, strict, left_out, least, most, paired),
         tasks=paired.tasks,
+        same_counts=_same_counts(*paired.tables()),
         only_a=paired.only_a,
         only_b=paired.only_b,
         entries=paired.entries,
@@ -201,6 +206,13 @@ def _unmatched(size: float, limits: CredibleGap, *, known: bool) -> Word:
     if not known:
         return "UNKNOWN"
     return "CREDIBLE" if size > limits.exchangeable else "ONLY IF MATCHED"
+
+
+def _same_counts(a: Strata, b: Strata) -> bool:
+    """Every stratum has the same trials and mean, and not all of them ended alike."""
+    if not (np.array_equal(a.n, b.n) and np.array_equal(a.mean[a.run], b.mean[b.run])):
+        return False
+    return bool(np.unique(a.mean[a.run]).size > 1)
 
 
 def _samples(paired: Paired) -> float:

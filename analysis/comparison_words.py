@@ -1,6 +1,7 @@
 """What a comparison says in sentences. Pure."""
 
 from .comparison import Comparison
+from .configuration import match_words
 from .intervals import Interval
 from .words import counted, p_value, percent, points
 
@@ -42,10 +43,9 @@ def threshold_sentence(found: Comparison) -> str:
             f"{points(known.exchangeable, signed=False)} where they are drawn alike, "
             f"{points(known.worst_case, signed=False)} where one may have been picked"
         )
-    state = "match" if found.credibility.configurations_match else "are not known to match"
     return (
         f"Credible are {matched} points and more between matched configurations; {rest}. "
-        f"These configurations {state}."
+        f"These configurations {_match(found)}."
     )
 
 
@@ -104,13 +104,27 @@ def gate_sentence(found: Comparison) -> str:
         )
         ends += f" (95 % each way, {tasks}, whatever infra errors hid);"
     drop = points(gate.max_drop, signed=False)
-    return f"{gate.decision}: at most {drop} points behind are allowed;{ends} {gate.reason}."
+    decided = f"{gate.decision}: at most {drop} points behind are allowed;{ends} {gate.reason}."
+    if found.credibility.configurations_match:
+        return decided
+    return f"{decided} The configurations {_match(found)}: part of it may be infrastructure."
+
+
+def twice_sentence(found: Comparison) -> str:
+    """The suspicion that both sides are one; "" where there is none."""
+    if not found.same_counts:
+        return ""
+    return "Every task counts alike on both sides: are these the same results, read twice?"
 
 
 def p_values(found: Comparison) -> str:
     """Both p-values of no difference."""
     pairs = (("same tasks", found.difference.p_same), ("new tasks", found.difference.p_new))
     return ", ".join(f"{p_value(p)} on {name}" for name, p in pairs if p is not None)
+
+
+def _match(found: Comparison) -> str:
+    return match_words(found.settings, matched=found.credibility.configurations_match)
 
 
 def _interval(name: str, interval: Interval | None) -> str:

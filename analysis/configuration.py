@@ -14,7 +14,7 @@ import polars as pl
 from ..models.band import Band, Share
 from ..models.conditions import UNRECORDED
 from .read_ledger import Study
-from .words import size
+from .words import listed, size
 
 type State = Literal["same", "differs", "unrecorded"]
 MOST_VALUES = 6
@@ -72,6 +72,22 @@ def compared(a: Configuration, b: Configuration) -> tuple[ItemCompared, ...]:
 def is_matched(items: Sequence[ItemCompared]) -> bool:
     """Everything that decides is recorded on both sides, and the same."""
     return all(row.state == "same" for row in items if row.decides)
+
+
+def match_words(items: Sequence[ItemCompared], *, matched: bool) -> str:
+    """Whether two configurations match, and in what they do not, as the end of a sentence.
+
+    Args:
+        matched: what is taken for granted of them, by the records or by a user.
+    """
+    other = [row.item for row in items if row.decides and row.state == "differs"]
+    if matched:
+        return (
+            "match" if not other else f"are taken to match, though they differ in {listed(other)}"
+        )
+    if other:
+        return f"differ in {listed(other)}"
+    return "are not known to match"
 
 
 def _number(value: float) -> str:

@@ -14,6 +14,7 @@ from ..analysis.render.card_text import differences_text, lacks_text
 from ..analysis.run_facts import run_facts
 from ..models.card import Card
 from ..models.errors import DesignError
+from .folder import cannot_write
 from .sides import address_of, study_of
 
 MARKDOWN, DOCUMENT = "infra-card.md", "infra-card.json"
@@ -26,9 +27,12 @@ def write_card(source: str, *, out: Path | None, as_json: bool) -> int:
     made = card_of(source)
     document, text = made.model_dump_json(indent=1) + "\n", card_markdown(made)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / DOCUMENT).write_text(document, encoding="utf-8")
-        (out / MARKDOWN).write_text(text, encoding="utf-8")
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            (out / DOCUMENT).write_text(document, encoding="utf-8")
+            (out / MARKDOWN).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise cannot_write(out, error) from error
     print(document if as_json else text, end="")
     return 0
 

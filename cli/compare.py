@@ -14,7 +14,7 @@ from ..analysis.render.comparison_text import comparison_text
 from ..models.errors import DesignError
 from ..models.source import Source
 from .noise import distinct_sources, noise_of
-from .sides import side_of
+from .sides import sides_of
 
 POINTS = 100.0
 FORMAT = "infranoise.comparison/1"
@@ -39,8 +39,7 @@ class Question:
 
 def compare_results(question: Question, *, as_json: bool) -> int:
     """Compare, print; returns the exit code: 0, or the gate's."""
-    a, first = side_of(question.a, question.store)
-    b, second = side_of(question.b, question.store)
+    (a, first), (b, second) = sides_of((question.a, question.b), question.store)
     found = compare(
         a,
         b,

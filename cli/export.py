@@ -8,6 +8,7 @@ from ..analysis.export import FORMATS, Format, write_attempts
 from ..analysis.read_ledger import read_attempts
 from ..models.errors import DesignError
 from ..models.ledger import reading
+from .folder import cannot_write
 from .sides import address_of, opened
 
 SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -33,7 +34,10 @@ def export_results(
     if address.entry:
         attempts = attempts.filter(entry=address.entry)
     experiment = name or reading.experiments(engine)[0]
-    rows = write_attempts(attempts, experiment, cast("Format", chosen), path, accepted=accepted)
+    try:
+        rows = write_attempts(attempts, experiment, cast("Format", chosen), path, accepted=accepted)
+    except OSError as error:
+        raise cannot_write(path, error) from error
     if as_json:
         print(json.dumps({"path": str(path), "format": chosen, "rows": rows}))
     else:

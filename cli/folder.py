@@ -26,6 +26,11 @@ def run_folder(out: Path | None, experiment: str, *, fresh: bool) -> Path:
     return folder
 
 
+def cannot_write(path: Path, error: OSError) -> DesignError:
+    """What to say where a file or folder that was asked for cannot be written."""
+    return DesignError(f"{path}: cannot be written: {error.strerror or error}; name another place")
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a folder for this process.

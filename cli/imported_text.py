@@ -65,9 +65,11 @@ def _modes_table(modes: Sequence[ModeCount]) -> RenderableType:
 
 
 def _totals_table(totals: Sequence[Total]) -> RenderableType:
-    agreeing = sum(total.agrees for total in totals)
+    stated = [total for total in totals if total.theirs is not None]
+    agreeing, silent = sum(total.agrees for total in stated), len(totals) - len(stated)
     differing = [total for total in totals if not total.agrees]
-    head = f"Its own totals: {agreeing} of {len(totals)} are met"
+    head = f"Its own totals: {agreeing} of {len(stated)} are met"
+    head += f", {silent} more are not stated" if silent else ""
     if not differing:
         return Text(head, style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -87,7 +89,8 @@ def _faults(brought: Brought) -> list[RenderableType]:
               for one in brought.adopted.conflicts]  # fmt: skip
     if not lines:
         return []
-    told = Text(f"{counted(len(lines), 'fault')}; everything else went in\n", style="bold red")
+    rest = "everything else went in" if brought.trials else "nothing went in"
+    told = Text(f"{counted(len(lines), 'fault')}; {rest}\n", style="bold red")
     told.append("\n".join(f"  {one_line(line)}" for line in lines[:MOST_LINES]), style="not bold")
     if len(lines) > MOST_LINES:
         told.append(f"\n  and {len(lines) - MOST_LINES} more", style="not bold")
@@ -104,6 +107,6 @@ def _summary(brought: Brought, name: str, where: str | None) -> RenderableType:
     if where is None:
         return Text(f"{told}. A dry run: nothing was written.")
     adopted = brought.adopted
-    text = Text(f"{told}: {adopted.new:,} new, {adopted.known:,} known already.\n")
+    text = Text(f"{told}: {adopted.new:,} new, {adopted.known:,} known already or told twice.\n")
     text.append(f"experiment {name} in {where}", style="bold")
     return text

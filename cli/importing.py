@@ -9,7 +9,8 @@ from typing import get_args
 from rich.console import Console
 from sqlalchemy import Engine
 
-from ..importers.bring import Brought, bring
+from ..analysis.words import counted
+from ..importers.bring import Brought, Watch, bring, unfinished
 from ..importers.kinds import detected, importer
 from ..importers.labels import band_label
 from ..importers.modes import Modes, rules_in
@@ -26,6 +27,7 @@ from ..models.slug import slug
 from ..models.source import Kind
 from .folder import LEDGER, RUNS
 from .imported_text import imported_json, imported_text
+from .stopping import INTERRUPTED
 
 FAULTS = 6
 
@@ -52,11 +54,23 @@ def import_results(wanted: Wanted, *, as_json: bool) -> int:
     """Import, print what came of it; returns the exit code."""
     name = slug(wanted.name or wanted.paths[0].resolve().stem)
     reader, choices = chosen(wanted)
-    if wanted.dry_run:
-        brought, where = bring(reader, wanted.paths, choices, None), None
-    else:
-        address = store_of(wanted.store, name)
-        brought, where = take_in(open_store(address), name, reader, wanted.paths, choices), address
+    where = None if wanted.dry_run else store_of(wanted.store, name)
+    console = Console(stderr=True)
+    try:
+        with console.status("reading") as status:
+
+            def watch(trials: int, faults: int) -> None:
+                status.update(f"{trials:,} trials, {counted(faults, 'fault')}")
+
+            brought = (
+                bring(reader, wanted.paths, choices, None, watch)
+                if where is None
+                else take_in(open_store(where), name, reader, wanted.paths, choices, watch)
+            )
+    except KeyboardInterrupt:
+        kept = "nothing was written" if where is None else "what went in stays; run it again"
+        console.print(f"interrupted: {kept}")
+        return INTERRUPTED
     if as_json:
         print(json.dumps(imported_json(brought, name, where), indent=1))
     else:
@@ -65,10 +79,28 @@ def import_results(wanted: Wanted, *, as_json: bool) -> int:
 
 
 def take_in(
-    engine: Engine, name: str, reader: Importer, paths: tuple[Path, ...], choices: Choices
+    engine: Engine,
+    name: str,
+    reader: Importer,
+    paths: tuple[Path, ...],
+    choices: Choices,
+    watch: Watch = lambda trials, faults: None,
 ) -> Brought:
-    """Import into a ledger, with the source and the profiles of its nodes."""
-    brought = bring(reader, paths, choices, Adoption(engine, name, reader.factors))
+    """Import into a ledger, with the source and the profiles of its nodes.
+
+    From the first commit on the ledger says whose results these are, so that an import that is cut
+    off leaves none that pass for results of our own.
+    """
+    begun = False
+
+    def began(trials: int, faults: int) -> None:
+        nonlocal begun
+        if trials and not begun:
+            write_source(engine, name, unfinished(reader, paths, choices))
+            begun = True
+        watch(trials, faults)
+
+    brought = bring(reader, paths, choices, Adoption(engine, name, reader.factors), began)
     if brought.trials:
         write_source(engine, name, brought.source)
     for node, profile in brought.profiles.items():

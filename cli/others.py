@@ -72,11 +72,14 @@ def import_(
     ] = 1.0,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="What a table's columns are: task=…,passed=…,entry=…,band=…"),
+        typer.Option(
+            help="What a table's columns are: task=…,passed=…,entry=…,band=…",
+            envvar="INFRANOISE_COLUMN",
+        ),
     ] = None,
     factor: Annotated[
         list[str] | None,
-        typer.Option(help="A further factor of a table: NAME=COLUMN."),
+        typer.Option(help="A further factor of a table: NAME=COLUMN.", envvar="INFRANOISE_FACTOR"),
     ] = None,
     dry_run: Annotated[
         bool,
@@ -135,11 +138,16 @@ NoiseFrom = Annotated[
 ]
 InStore = Annotated[
     str | None,
-    typer.Option("--store", help="Both are entries of this one store.", envvar="INFRANOISE_STORE"),
+    typer.Option(
+        "--store",
+        help="Both are entries of this one store.",
+        envvar="INFRANOISE_COMPARE_STORE",  # not the fleet's, which would turn paths into entries
+    ),
 ]
 
 
 def compare(
+    context: typer.Context,
     a: Side,
     b: Side,
     store: InStore = None,
@@ -148,6 +156,7 @@ def compare(
         typer.Option(
             "--gate",
             help="Decide whether B may replace A, by the exit code: 0 GO, 4 NO-GO, 5 INCONCLUSIVE.",
+            envvar="INFRANOISE_GATE",
         ),
     ] = False,
     max_drop: Annotated[
@@ -181,7 +190,8 @@ def compare(
     ] = False,
     noise_from: NoiseFrom = None,
     margin: Annotated[
-        float, typer.Option(help="Equivalence margin in points.", envvar="INFRANOISE_MARGIN")
+        float,
+        typer.Option(help="Equivalence margin in points.", min=0.001, envvar="INFRANOISE_MARGIN"),
     ] = 3.0,
     json: Json = False,
 ) -> None:
@@ -197,6 +207,8 @@ def compare(
     """
     from .compare import Question, compare_results
 
+    if not gate:
+        _only_with_gate(context)
     question = Question(
         a=a,
         b=b,
@@ -210,6 +222,14 @@ def compare(
         margin_points=margin,
     )
     raise typer.Exit(compare_results(question, as_json=json))
+
+
+def _only_with_gate(context: typer.Context) -> None:
+    """An option of the gate without the gate would be passed over in silence."""
+    for name in ("max_drop", "target", "common_tasks"):
+        given = context.get_parameter_source(name)
+        if given is not None and given.name == "COMMANDLINE":
+            raise typer.BadParameter(f"--{name.replace('_', '-')} decides nothing without --gate")
 
 
 def leaderboard(
@@ -237,7 +257,9 @@ def calibrate(
     ],
     margin: Annotated[
         float,
-        typer.Option(help="The score may move by this many points.", envvar="INFRANOISE_MARGIN"),
+        typer.Option(
+            help="The score may move by this many points.", min=0.001, envvar="INFRANOISE_MARGIN"
+        ),
     ] = 3.0,
     rho: Annotated[
         float,
@@ -262,7 +284,10 @@ def calibrate(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="What a table's columns are: task=…,entry=…,band=…,passed=…"),
+        typer.Option(
+            help="What a table's columns are: task=…,entry=…,band=…,passed=…",
+            envvar="INFRANOISE_COLUMN",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -289,16 +314,23 @@ def card(
     ] = None,
     check: Annotated[
         str | None,
-        typer.Option(help="Say what this card, or these results, leave unstated: exit code 7."),
+        typer.Option(
+            help="Say what this card, or these results, leave unstated: exit code 7.",
+            envvar="INFRANOISE_CHECK",
+        ),
     ] = None,
     diff: Annotated[
         tuple[str, str] | None,
         typer.Option(
             help="Whether two cards, or results, are matched: exit code 0, 4 if not, 5 if nobody "
-            "knows."
+            "knows.",
+            envvar="INFRANOISE_DIFF",
         ),
     ] = None,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the card's JSON schema.")] = False,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", help="Print the card's JSON schema.", envvar="INFRANOISE_SCHEMA"),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(

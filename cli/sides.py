@@ -6,7 +6,9 @@ ledger.sqlite#headroom@claude-4          one entry of it
 jobs/2026-11-20__12-00-00                results that another harness left; read, not kept
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -85,6 +87,16 @@ def side_of(text: str, store: str | None = None) -> tuple[Side, Study]:
     address = address_of(text, store)
     study = study_of(address)
     return side(study, address.name, address.entry), study
+
+
+def sides_of(texts: Sequence[str], store: str | None = None) -> list[tuple[Side, Study]]:
+    """Several sides; those whose short names are alike are named as they were asked for."""
+    read = [side_of(text, store) for text in texts]
+    names = Counter(side.name for side, _ in read)
+    return [
+        (side if names[side.name] == 1 else replace(side, name=text), study)
+        for text, (side, study) in zip(texts, read, strict=True)
+    ]
 
 
 def opened(address: Address) -> tuple[Engine, str]:

@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import batched
@@ -12,12 +12,13 @@ from ..models.errors import SourceFault
 from ..models.foreign import ForeignTrial
 from ..models.ledger.adopt import Adopted, Adoption
 from ..models.node import NodeProfile
-from ..models.source import ModeCount, Source
+from ..models.source import ModeCount, Source, Unrecorded
 from .labels import short
 from .modes_builtin import VERSION
 from .reading import Account, Choices, Importer, Unit
 
 AT_ONCE = 2_000  # trials: between two writes, and between two commits of small files
+CUT_OFF = "its import was cut off; the same import again goes on, and tells what else is missing"
 MOST_FAULTS = 200  # named in the ledger; all of them are told to the caller
 
 
@@ -36,8 +37,16 @@ class Brought:
     profiles: dict[str, NodeProfile]
 
 
+type Watch = Callable[[int, int], None]
+"""Is told after every commit how many trials went in, and how many files could not be read."""
+
+
 def bring(
-    importer: Importer, paths: Sequence[Path], choices: Choices, adoption: Adoption | None
+    importer: Importer,
+    paths: Sequence[Path],
+    choices: Choices,
+    adoption: Adoption | None,
+    watch: Watch = lambda trials, faults: None,
 ) -> Brought:
     """Read every path and take its trials in; without an `adoption` only look (a dry run).
 
@@ -55,9 +64,9 @@ def bring(
     with _no_collections():
         for some in _grouped(importer.read(paths, choices, account)):
             _take(some, adoption, account, seen)
+            watch(seen.trials, len(account.faults))
     if not seen.trials and not account.faults:
-        where = ", ".join(map(str, paths))
-        raise SourceFault(where, "", f"holds no results of the kind {importer.kind!r}")
+        raise SourceFault(_named(paths), "", f"holds no results of the kind {importer.kind!r}")
     return Brought(
         source=_source(importer, paths, choices, account, seen),
         adopted=seen.adopted,
@@ -68,6 +77,21 @@ def bring(
         runs=len(seen.runs),
         faults=tuple(account.faults),
         profiles=account.profiles,
+    )
+
+
+def unfinished(importer: Importer, paths: Sequence[Path], choices: Choices) -> Source:
+    """What is known of a source whose import has not come to its end."""
+    return Source(
+        kind=importer.kind,
+        path=_named(paths),
+        content_hash="",
+        harness="not recorded",
+        files=0,
+        trials=0,
+        modes_version=VERSION,
+        overrides=choices.modes.overrides,
+        unrecorded=(Unrecorded(what="the rest of it", why=CUT_OFF),),
     )
 
 
@@ -140,7 +164,7 @@ def _source(
 ) -> Source:
     return Source(
         kind=importer.kind,
-        path=", ".join(map(str, paths)),
+        path=_named(paths),
         content_hash=account.content_hash(),
         harness=short(", ".join(sorted(account.harnesses)) or "not recorded"),
         files=account.files,
@@ -156,6 +180,10 @@ def _source(
         totals=tuple(account.totals),
         faults=tuple(short(fault) for fault in account.faults[:MOST_FAULTS]),
     )
+
+
+def _named(paths: Sequence[Path]) -> str:
+    return ", ".join(map(str, paths))
 
 
 @contextmanager

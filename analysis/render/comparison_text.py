@@ -14,6 +14,7 @@ from ..comparison_words import (
     p_values,
     settling_sentence,
     threshold_sentence,
+    twice_sentence,
     verdict_sentence,
 )
 from ..printable import one_line, printable
@@ -64,7 +65,7 @@ def _lines(found: Comparison) -> list[str]:
     ]
     if alone:
         lines.append(f"Left out: {' and '.join(alone)}.")
-    return lines
+    return [*lines, *filter(None, [twice_sentence(found)])]
 
 
 def _scores(found: Comparison) -> RenderableType:

@@ -68,12 +68,12 @@ def _count(lack: Unrecorded) -> str:
 
 
 def _totals(source: Source) -> str:
+    stated = [t for t in source.totals if t.theirs is not None]
     differing = [
-        f"{one_line(t.what)}: {'not stated' if t.theirs is None else f'{t.theirs:g}'} there, "
-        f"{t.ours:g} here"
-        for t in source.totals
-        if not t.agrees
+        f"{one_line(t.what)}: {t.theirs:g} there, {t.ours:g} here" for t in stated if not t.agrees
     ]
-    met = f"{len(source.totals) - len(differing)} of {len(source.totals)} of its own totals are met"
+    met = f"{len(stated) - len(differing)} of {len(stated)} of its own totals are met"
+    if silent := len(source.totals) - len(stated):
+        met += f", {silent} more are not stated"
     shown = listed(differing[:5]) + (f" and {len(differing) - 5} more" if differing[5:] else "")
     return f"{met}; these differ: {shown}." if differing else f"{met}."

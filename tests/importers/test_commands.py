@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from infranoise.cli import importing
 from infranoise.cli.main import app
 from infranoise.cli.sides import address_of
+from infranoise.importers import bring as bringing
 from infranoise.models.card import Card
 from infranoise.models.errors import DesignError, LedgerError
 
@@ -32,6 +34,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return result
 
     return invoke
+
+
+def flat(result: Result) -> str:
+    """What was printed, without regard to where lines end."""
+    return " ".join(result.output.replace("│", " ").split())
 
 
 def told(result: Result) -> Any:
@@ -206,6 +213,78 @@ def test_hibayes_gets_a_folder_of_its_own(run: Run, tmp_path: Path) -> None:
     assert (document["rows"], (tmp_path / "hb" / "data.parquet").is_file()) == (1, True)
     with pytest.raises(DesignError, match="say one of parquet, csv, jsonl, hibayes"):
         run("export", "job", "out.xlsx")
+
+
+def test_a_gate_on_other_configurations_says_so(run: Run, tmp_path: Path) -> None:
+    tasks = {f"t{k}": 1 + k % 3 for k in range(12)}
+    jobs(tmp_path, "a", tasks)
+    other = jobs(tmp_path, "b", tasks)
+    lock = json.loads((other / "lock.json").read_text())
+    (other / "lock.json").write_text(json.dumps(lock | {"n_concurrent_trials": 32}))
+    result = run("compare", "a", "b", "--gate", "--max-drop", 30)
+    assert result.exit_code == 0
+    assert "The configurations differ in trials at once: part of it may be" in flat(result)
+    taken = flat(run("compare", "a", "b", "--matched"))
+    assert "are taken to match, though they differ in trials at once" in taken
+
+
+def test_one_set_of_results_on_both_sides_is_noticed(run: Run, tmp_path: Path) -> None:
+    jobs(tmp_path, "a", {f"t{k}": k % 5 for k in range(5)})
+    assert "are these the same results, read twice?" in flat(run("compare", "a", "a"))
+    with pytest.raises(DesignError, match="a: is named twice; its trials would count twice"):
+        run("leaderboard", "a", "a")
+
+
+def test_sides_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
+    jobs(tmp_path / "main", "jobs", {"t": 1, "u": 3})
+    jobs(tmp_path / "change", "jobs", {"t": 2, "u": 3})
+    document = told(run("compare", "main/jobs", "change/jobs", "--json"))
+    assert (document["a"]["name"], document["b"]["name"]) == ("main/jobs", "change/jobs")
+    rows = told(run("leaderboard", "main/jobs", "change/jobs", "--json"))["rows"]
+    assert {row["n"] for row in rows} == {8}
+
+
+@pytest.mark.parametrize("words", [["--max-drop", 2], ["--target", "new"], ["--common-tasks"]])
+def test_an_option_of_the_gate_needs_the_gate(
+    run: Run, tmp_path: Path, words: list[object]
+) -> None:
+    jobs(tmp_path, "a", {"t": 1})
+    result = run("compare", "a", "a", *words)
+    assert result.exit_code == 2
+    assert "decides nothing without --gate" in flat(result)
+
+
+def test_an_import_that_is_interrupted_says_how_to_go_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bringing, "AT_ONCE", 2)
+    for k in range(3):
+        jobs(tmp_path / "jobs", f"j{k}", {"t": 1})
+    real, commits = importing.write_source, 0
+
+    def interrupt(*words: Any) -> None:
+        nonlocal commits
+        real(*words)
+        commits += 1
+        if commits == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(importing, "write_source", interrupt)
+    assert run("import", "harbor", "jobs").exit_code == 130
+    analyzed = run("analyze", "infranoise-runs/jobs")
+    assert "its import was cut off; the same import again goes on" in flat(analyzed)
+    again = told(run("import", "harbor", "jobs", "--json"))
+    assert (again["new"], again["known"]) == (8, 4)
+    assert "cut off" not in flat(run("analyze", "infranoise-runs/jobs"))
+
+
+@pytest.mark.parametrize("words", [["export", "a", "/proc/x.csv"], ["card", "a", "--out", "/proc"]])
+def test_a_place_that_cannot_be_written_is_named(
+    run: Run, tmp_path: Path, words: list[str]
+) -> None:
+    jobs(tmp_path, "a", {"t": 1})
+    with pytest.raises(DesignError, match=r"/proc[^:]*: cannot be written: .*; name another place"):
+        run(*words)
 
 
 ADDRESSES = {
