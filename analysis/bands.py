@@ -1,5 +1,6 @@
 """The band report: per band the infra error rate, the score three ways, and the lift."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from .contrasts import Contrast, contrast
 from .equivalence import MARGIN, Equivalence, equivalence
 from .flags import Flag
 from .intervals import Interval, Rate, clopper_pearson, rate
+from .multiplicity import holm
 from .proportions import TwoProportions, fisher, two_proportions
 from .scores import Scores, score
 from .strata import Strata, strata_by_level
@@ -19,7 +21,10 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Lift:
-    """Score of a band minus score of the reference, as fractions; see `Contrast`."""
+    """Score of a band minus score of the reference, as fractions; see `Contrast`.
+
+    `p_holm_*` are adjusted over all bands but the reference.
+    """
 
     vs: str
     est: float
@@ -35,6 +40,8 @@ class Lift:
     tau2: float | None
     tasks: int
     flags: tuple[Flag, ...]
+    p_holm_same: float | None = None
+    p_holm_new: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +104,7 @@ def bands(
         cells.require_trials()
     floor = order[0] if reference is None else order[cells.index(factor, reference)]
     tables = _Tables.of(cells, factor)
-    return tuple(_row(tables, level, floor, margin, confidence) for level in order)
+    return _with_holm([_row(tables, level, floor, margin, confidence) for level in order])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,6 +157,15 @@ def _row(tables: _Tables, level: str, floor: str, margin: float, confidence: flo
         equivalence=equivalence(found, margin),
         infra_lift=_infra_lift(tables, level, floor),
         flags=found.flags,
+    )
+
+
+def _with_holm(rows: Sequence[BandRow]) -> tuple[BandRow, ...]:
+    same = holm([row.lift.p_same if row.lift else None for row in rows])
+    new = holm([row.lift.p_new if row.lift else None for row in rows])
+    return tuple(
+        replace(row, lift=replace(row.lift, p_holm_same=s, p_holm_new=n)) if row.lift else row
+        for row, s, n in zip(rows, same, new, strict=True)
     )
 
 

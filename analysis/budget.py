@@ -121,10 +121,13 @@ def noise_budget(
         run: shocks that runs share. matched: factors that both scores of a comparison
             share, and that therefore add nothing.
     Raises:
-        SampleTooSmall: every cell of task, entry and band holds one sample.
+        SampleTooSmall: every cell of task, entry and band holds one sample; or one task, of which
+            nothing follows for new ones.
     Source: Brennan (2001), Generalizability Theory, for the decision study; statistics.md 3.7.
     """
     at = design or typical_design(cells)
+    if target == "new" and len(cells.by("task")) < 2:
+        raise SampleTooSmall("one task says nothing about other tasks; run two or more")
     per_trial = within(cells)
     sources = [Source("sampling", per_trial, per_trial / (at.tasks * at.samples * at.entries))]
     for row in attribution.factors:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..models.errors import SampleTooSmall
 from .cells import Cells
 from .cmh import Cmh, cmh
+from .conditional_logit import ConditionalLogit, LogOdds, conditional_logit
 from .contrasts import Contrast, contrast
 from .glmm import Glmm, PaLift, fit_glmm
 from .pairs import pairs
@@ -18,11 +19,16 @@ from .permutation import DRAWS, permutation
 from .strata import Strata, strata_by_level
 
 ROUNDING = 1e-9  # a lift this near 0 has no sign
+LARGE_CELL = 100  # trials; the joint conditional logit costs their square
 
 
 @dataclass(frozen=True, slots=True)
 class Crosscheck:
     """The other methods' answers, by band, against the lift over `vs`.
+
+    `conditional` is the conditional logit of each band and the reference alone, None where its odds
+    ratio would be endless; `conditional_joint` that of all bands together, None likewise and where
+    cells are so large that it would take long.
 
     `agree` is True where permutation and mixed model share the primary's sign and its decision at
     alpha. `glmm` is None where it has no finite fit; `refused` then says why, and the permutation
@@ -32,6 +38,8 @@ class Crosscheck:
     vs: str
     permutation_p: Mapping[str, float]
     cmh: Mapping[str, Cmh]
+    conditional: Mapping[str, LogOdds | None]
+    conditional_joint: ConditionalLogit | None
     glmm: Glmm | None
     agree: Mapping[str, bool]
     sentences: Mapping[str, str]
@@ -97,11 +105,29 @@ def crosscheck(
         vs=floor,
         permutation_p={b: found.p for b, found in shuffled.items()},
         cmh={b: cmh(t) for b, t in tests.items()},
+        conditional={b: _odds(counts, floor, b) for b in bands},
+        conditional_joint=_joint_odds(counts, floor),
         glmm=glmm,
         agree={b: not _dissenters(a, alpha) for b, a in answers.items()},
         sentences={b: _sentence(b, floor, a, alpha) for b, a in answers.items()},
         refused=refused,
     )
+
+
+def _odds(cells: Cells, floor: str, band: str) -> LogOdds | None:
+    try:
+        return conditional_logit(cells, floor, levels=[floor, band]).levels[0]
+    except SampleTooSmall:
+        return None
+
+
+def _joint_odds(cells: Cells, floor: str) -> ConditionalLogit | None:
+    if cells.n.max() > LARGE_CELL:
+        return None
+    try:
+        return conditional_logit(cells, floor)
+    except SampleTooSmall:
+        return None
 
 
 def _meet(a: Strata, b: Strata) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..models.errors import DesignError, SampleTooSmall
+from .balance import Balance, balance
 from .bands import BandRow
 from .budget import typical_design, within
 from .cells import Cells
@@ -29,10 +30,15 @@ class Detectable:
 
 @dataclass(frozen=True, slots=True)
 class DesignReport:
-    """Aliasing, inflation, overlap and waves of the factors; and the detectable effect."""
+    """Aliasing, inflation, overlap, waves and balance of the factors; and the detectable effect.
+
+    `observed` factors were not assigned.
+    """
 
     diagnosis: Diagnosis
     mde: Detectable
+    balance: tuple[Balance, ...] = ()
+    observed: tuple[str, ...] = ()
 
 
 def design_report(
@@ -43,7 +49,12 @@ def design_report(
     Raises:
         DesignError, SampleTooSmall: as `diagnose`.
     """
-    return DesignReport(diagnose(cells, factors, waves=waves), detectable(cells, rows))
+    return DesignReport(
+        diagnose(cells, factors, waves=waves),
+        detectable(cells, rows),
+        balance(cells, factors),
+        tuple(factor.name for factor in factors if factor.observed),
+    )
 
 
 def detectable(cells: Cells, rows: Sequence[BandRow]) -> Detectable:

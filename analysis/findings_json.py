@@ -15,7 +15,7 @@
 | `runs` | what the trials of a wave share |
 | `ceiling` | the ceiling to pin, and what every ceiling showed |
 | `gaps`, `ranking`, `tie_groups` | pairs of entries; entries, best first; ties |
-| `design` | aliasing, inflation, overlap, waves, detectable effect |
+| `design` | aliasing, inflation, overlap, waves, detectable effect, balance |
 | `crosscheck` | the other methods on the last band's lift, and on every band's under `bands` |
 | `aa` | of an A/A run: whether its identical arms look alike; else null |
 | `refused` | part -> why the counts cannot give it; such a part is null |
@@ -108,7 +108,11 @@ def _total(same: NoiseBudget | None, new: NoiseBudget | None) -> Json:
 def _design(found: DesignReport | None) -> Json:
     if found is None:
         return None
-    return _object(found.diagnosis) | {"mde": json_value(found.mde)}
+    return _object(found.diagnosis) | {
+        "mde": json_value(found.mde),
+        "balance": json_value(found.balance),
+        "observed": list(found.observed),
+    }
 
 
 def _crosscheck(found: Crosscheck | None) -> Json:
@@ -123,6 +127,7 @@ def _crosscheck(found: Crosscheck | None) -> Json:
             "band": band,
             "permutation_p": found.permutation_p[band],
             "cmh": _with_or(found.cmh[band]),
+            "conditional_logit": json_value(found.conditional[band]),
             "agree": found.agree[band],
             "sentence": found.sentences[band],
         }
@@ -132,6 +137,7 @@ def _crosscheck(found: Crosscheck | None) -> Json:
     return {
         "vs": found.vs,
         **{name: last[name] for name in ("band", "permutation_p", "cmh")},
+        "conditional_logit": json_value(found.conditional_joint),
         "glmm": json_value(found.glmm),
         "agree": all(found.agree.values()),
         "bands": [*rows],

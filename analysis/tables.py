@@ -88,6 +88,7 @@ def _of_trust(found: Findings) -> dict[str, Iterable[object]]:
                 "band": band,
                 "permutation_p": checks.permutation_p[band],
                 "cmh": checks.cmh[band],
+                "conditional_logit": checks.conditional[band],
                 "mixed_model": checks.glmm.pa_lift.get(band) if checks.glmm else None,
                 "agree": agree,
             }
@@ -107,6 +108,7 @@ def _of_trust(found: Findings) -> dict[str, Iterable[object]]:
         ]
         if design
         else (),
+        "balance": design.balance if design else (),
         "aa": found.arms.tests if found.arms else (),
     }
 

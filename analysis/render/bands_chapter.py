@@ -1,10 +1,15 @@
 """The chapter on bands: score and infra errors against the ceiling."""
 
-from ..bands import Lift
+from collections.abc import Sequence
+
+from ..balance import imbalanced
+from ..bands import BandRow, Lift
 from ..equivalence import Equivalence
 from ..findings import Findings
 from ..printable import one_line
-from ..words import listed, number, points
+from ..score_sentence import UNNAMED
+from ..trend import Trend
+from ..words import counted, listed, number, p_value, points
 from .bands_points import rate_point, score_point
 from .bands_tables import bands_tables
 from .chapter import Chapter, Figure
@@ -59,16 +64,29 @@ def _lead(found: Findings) -> str:
         others = "the other band" if len(lifts) == 1 else f"any of {number(len(lifts))} other bands"
         return (
             f"On these tasks the score in {others} is neither shown to differ from that in "
-            f"{found.reference} nor shown to be equal."
+            f"{found.reference} nor shown to be equal{_before_holm(lifts)}."
         )
     return f"On these tasks {', and '.join(parts)}."
 
 
+def _before_holm(rows: Sequence[BandRow]) -> str:
+    """What a single test finds and the correction over all bands takes back."""
+    found = [
+        (row.lift.p_same, row.band)
+        for row in rows
+        if row.lift and row.lift.p_same is not None and row.lift.p_same < ALPHA
+    ]
+    if not found:
+        return ""
+    told = listed([f"{band} ({p_value(p)})" for p, band in found])
+    return f"; taken alone, without Holm over the bands, {told} would differ"
+
+
 def _differs(lift: Lift) -> bool:
-    """Shown to differ on these tasks: by test, or because every repeat ended alike."""
+    """Shown to differ on these tasks: by test, Holm over bands; or as all repeats ended alike."""
     if lift.se_same == 0.0:
         return lift.est != 0.0
-    return lift.p_same is not None and lift.p_same < ALPHA
+    return lift.p_holm_same is not None and lift.p_holm_same < ALPHA
 
 
 def _equal(found: Equivalence | None) -> bool:
@@ -79,9 +97,22 @@ def _notes(found: Findings) -> tuple[str, ...]:
     flags = {flag for row in found.bands if row.lift for flag in row.lift.flags}
     notes = [
         "Same tasks: would it repeat on these tasks? New tasks: would it hold on others like them? "
-        "Equal within: the smallest margin for which these trials show equality (two one-sided "
-        "tests, 5 %). The naive p throws the pairing by task away; it is shown beside, never used."
+        "A score is said to differ where p is below 5 % after Holm over the bands. "
+        "Shown equal within: the smallest margin for which these trials show equality (two "
+        "one-sided tests, 5 % each band). The naive p throws the pairing by task away; it is shown "
+        "beside, never used."
     ]
+    if told := _trend(found.trend):
+        notes.append(told)
+    if {tile.task for tile in found.heat_map} == {UNNAMED}:
+        notes.insert(
+            0,
+            "No column names the tasks: all trials are one stratum. Nothing can be paired by task, "
+            "so that the same-task p is about the naive one, and nothing be said of other tasks.",
+        )
+    if told := _uneven(found):
+        notes.insert(0, told)
+    notes += _split_notes(found)
     if flags:
         notes.append(f"Flags: {listed(sorted(flags))}.")
     if found.policies:
@@ -92,6 +123,53 @@ def _notes(found: Findings) -> tuple[str, ...]:
             "not a language model."
         )
     return tuple(notes)
+
+
+def _uneven(found: Findings) -> str:
+    """What the plain lifts do not hold apart."""
+    rows = imbalanced(found.design.balance) if found.design else ()
+    beside = [row.beside for row in rows if row.factor == "band"]
+    if not beside:
+        return ""
+    return (
+        f"Beware: the band goes together with {listed(beside)} by more than chance, and the lifts "
+        'here do not adjust for that. Under "What moves the score" the same bands stand beside '
+        "these factors, adjusted."
+    )
+
+
+def _split_notes(found: Findings) -> list[str]:
+    if not found.splits:
+        return []
+    notes = [
+        "Killed trials like the others: the split if killed trials would have passed as often as "
+        "others of their task; they are worse than average, so it leans to rescue."
+    ]
+    rising = [band for band, split in found.splits.items() if not split.monotone]
+    if rising:
+        notes.append(
+            f"In {listed(rising)} infra errors did not fall below those of {found.reference}: "
+            "there is nothing to rescue, and the bounds' assumption does not fit."
+        )
+    return notes
+
+
+def _trend(found: Trend | None) -> str:
+    """One line on both trends over the bands in order."""
+    if found is None:
+        return ""
+    parts = []
+    if found.infra_cochran_armitage_p is not None:
+        parts.append(
+            f"infra errors {p_value(found.infra_cochran_armitage_p)} (Cochran-Armitage, chi-square "
+            f"{found.infra_cochran_armitage:.1f} on 1 df)"
+        )
+    if found.score_page_p is not None:
+        parts.append(
+            f"score {p_value(found.score_page_p)} that it does not rise with the band (Page, "
+            f"one-sided, {counted(found.page_blocks, 'task')} as blocks)"
+        )
+    return f"Trend over the bands in order: {'; '.join(parts)}." if parts else ""
 
 
 def _entries_figure(found: Findings, order: list[str]) -> Figure:

@@ -22,15 +22,25 @@ def bands_tables(found: Findings) -> Iterator[Table]:
     if any(row.lift for row in found.bands):
         yield table(
             f"Lift of the score against {found.reference}, in points, with both 95 % intervals",
-            ("band", "lift", "same tasks", "p", "new tasks", "p", "naive p",
-             "equal within (same tasks)", "infra errors"),
+            ("band", "lift", "same tasks", "p", "Holm", "new tasks", "p", "naive p",
+             f"equal within {_margin(found)}, p", "shown equal within", "on new tasks",
+             "infra errors", "p"),
             [_lift_line(row, row.lift) for row in found.bands if row.lift],
         )  # fmt: skip
     if found.splits:
         yield table(
             "Where a lift comes from, in points: rescued kills, and changed strategies of trials "
             "that were never killed (bounds that hold whatever the killed trials would have done)",
-            ("band", "lift", "rescued kills", "95 % interval", "strategy", "95 % interval"),
+            (
+                "band",
+                "lift",
+                "rescued kills",
+                "95 % interval",
+                "strategy",
+                "95 % interval",
+                "rescue, killed trials like the others",
+                "rescue by replay",
+            ),
             [_split_line(split) for split in found.splits.values()],
             folded=True,
         )
@@ -91,18 +101,31 @@ def _band_line(row: BandRow) -> tuple[str, ...]:
 
 
 def _lift_line(row: BandRow, lift: Lift) -> tuple[str, ...]:
-    least = row.equivalence.smallest_margin_same if row.equivalence else None
+    equal = row.equivalence
     return (
         row.band,
         points(lift.est),
         span(lift.ci_same),
         p_text(lift.p_same),
+        p_text(lift.p_holm_same),
         span(lift.ci_new),
         p_text(lift.p_new),
         p_text(lift.p_naive),
-        points(least, signed=False) if least is not None else ABSENT,
+        p_text(equal.p_same if equal else None),
+        _least(equal.smallest_margin_same if equal else None),
+        _least(equal.smallest_margin_new if equal else None),
         points(row.infra_lift.est) if row.infra_lift else ABSENT,
+        p_text(row.infra_lift.p_same if row.infra_lift else None),
     )
+
+
+def _margin(found: Findings) -> str:
+    margins = [row.equivalence.margin for row in found.bands if row.equivalence]
+    return f"{100 * margins[0]:g}" if margins else ""
+
+
+def _least(margin: float | None) -> str:
+    return ABSENT if margin is None else points(margin, signed=False)
 
 
 def _split_line(split: Split) -> tuple[str, ...]:
@@ -113,6 +136,8 @@ def _split_line(split: Split) -> tuple[str, ...]:
         span(split.rescue_ci),
         span(split.strategy),
         span(split.strategy_ci),
+        points(split.mar.rescue),
+        ABSENT if split.replayed is None else points(split.replayed.rescue),
     )
 
 

@@ -1,6 +1,7 @@
 """The chapter on the noise budget: of what the noise of one score is made."""
 
 from ..budget import BudgetLine, NoiseBudget
+from ..flags import Flag
 from ..words import counted, listed, percent
 from .chapter import ABSENT, Cell, Chapter, Figure, Table, table
 from .charts_of_parts import budget_chart
@@ -12,7 +13,7 @@ def budget_chapter(same: NoiseBudget, new: NoiseBudget | None) -> Chapter:
     """The SD of a score by source, on the same tasks and on new ones."""
     rows = [
         {
-            "source": line.source,
+            "source": _name(line),
             "sd": line.sd_points,
             "lo": line.ci.lo if line.ci else None,
             "hi": line.ci.hi if line.ci else None,
@@ -23,7 +24,7 @@ def budget_chapter(same: NoiseBudget, new: NoiseBudget | None) -> Chapter:
     figure = Figure(
         "Standard deviation of one score by source, in points, on the same tasks; lines: 95 % "
         "intervals where there are any.",
-        budget_chart(rows, [line.source for line in same.lines]),
+        budget_chart(rows, [_name(line) for line in same.lines]),
     )
     tables = [_table("on the same tasks", same)]
     if new is not None:
@@ -47,15 +48,20 @@ def _lead(same: NoiseBudget, new: NoiseBudget | None) -> str:
         "sample" if at.samples == 1 else "samples"
     )
     parts = sorted((line for line in same.lines if line.share >= SMALL), key=lambda x: -x.share)
-    whole = f"A score of one entry over {design} of each"
+    mean = "one entry" if at.entries == 1 else f"{at.entries} entries together"
+    whole = f"A score of {mean} over {design} of each"
     if not parts:
         return f"{whole} shows no noise on these tasks."
-    shares = listed([f"{line.source} ({percent(line.share, 0)})" for line in parts[:3]])
+    shares = listed([f"{_name(line)} ({percent(line.share, 0)})" for line in parts[:3]])
     other = f"; on new tasks {new.sd_points:.1f} points" if new else ""
     return (
         f"{whole}, in a configuration that nobody matched, has a standard deviation of "
         f"{same.sd_points:.1f} points, mostly from {shares}{other}."
     )
+
+
+def _name(line: BudgetLine) -> str:
+    return f"{line.source}, an association" if Flag.ASSOCIATION in line.flags else line.source
 
 
 def _table(where: str, budget: NoiseBudget) -> Table:

@@ -11,6 +11,8 @@ from .causes_chapter import causes_chapter
 from .ceiling_chapter import ceiling_chapter
 from .chapter import Chapter
 from .checks_chapter import crosscheck_chapter, design_chapter, refused_chapter
+from .components_chapter import components_chapter
+from .entries_chapter import entries_chapter
 from .factors_chapter import factors_chapter
 from .gaps_chapter import gaps_chapter
 from .replays_chapter import replays_chapter
@@ -20,6 +22,7 @@ from .run_chapters import (
     configuration_chapter,
     versions_chapter,
 )
+from .runs_chapter import runs_chapter
 from .stopped_chapter import stopped_chapter
 from .tasks_chapters import heat_chapter, rescued_chapter
 from .unrecorded import unrecorded_chapter
@@ -58,8 +61,14 @@ def _of_parts(found: Findings) -> Iterator[Chapter]:
         yield ceiling_chapter(found.ceiling)
     if found.attribution is not None:
         yield factors_chapter(found.attribution)
+    if found.runs is not None:
+        yield runs_chapter(found.runs)
     if found.noise_budget is not None:
         yield budget_chapter(found.noise_budget, found.noise_budget_new)
+    if found.components is not None:
+        yield components_chapter(found.components)
+    if found.heterogeneity is not None and found.heterogeneity.flips:
+        yield entries_chapter(found.heterogeneity)
     if found.gaps is not None:
         yield gaps_chapter(found.gaps, found.policies)
     if found.crosscheck is not None:

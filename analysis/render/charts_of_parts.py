@@ -38,18 +38,19 @@ def forest_chart(rows: Rows, labels: Sequence[str]) -> Spec:
     return finished(alt.layer(*layers).properties(height=ROW * max(len(labels), 1)))
 
 
-def budget_chart(rows: Rows, sources: Sequence[str]) -> Spec:
+def budget_chart(rows: Rows, sources: Sequence[str], of: str = "the score") -> Spec:
     """The SD of a score by source, in points, with the intervals there are.
 
     Args:
-        rows: source, sd, lo, hi (points), share in percent.
+        rows: source, sd, lo, hi (points), share in percent; `observed` mutes a bar.
+        of: what it is the deviation of.
     """
     y = alt.Y("source:N", sort=list(sources), title=None, axis=alt.Axis(labelLimit=240, grid=False))
     base = alt.Chart(data(rows)).encode(y=y)
     bars = base.mark_bar(color=ACCENT, cornerRadiusEnd=3, height=14, opacity=0.85).encode(
         x=alt.X(
             "sd:Q",
-            title="standard deviation of the score, points",
+            title=f"standard deviation of {of}, points",
             axis=alt.Axis(tickCount=6),
         ),
         tooltip=[

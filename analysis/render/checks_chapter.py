@@ -1,16 +1,17 @@
 """The chapters on trust: other methods, the design, and what the counts cannot give."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from ..balance import Balance, imbalanced
 from ..crosscheck import Crosscheck
 from ..design_report import DesignReport
 from ..words import counted, listed, percent, points
 from .bands_tables import p_text
-from .chapter import ABSENT, Cell, Chapter, table
+from .chapter import ABSENT, Cell, Chapter, Table, table
 
 
 def crosscheck_chapter(found: Crosscheck) -> Chapter:
-    """Every lift again, by shuffled labels, by CMH and by a mixed model."""
+    """Every lift again, by shuffled labels, by CMH, conditional logit and a mixed model."""
     lifts = found.glmm.pa_lift if found.glmm else {}
     rows = [
         (
@@ -18,6 +19,8 @@ def crosscheck_chapter(found: Crosscheck) -> Chapter:
             p_text(found.permutation_p[band]),
             p_text(found.cmh[band].p),
             ABSENT if (ratio := found.cmh[band].odds_ratio) is None else f"{ratio:.2f}",
+            ABSENT if (odds := found.conditional[band]) is None else f"{odds.odds_ratio:.2f}",
+            ABSENT if odds is None else p_text(odds.p),
             points(lifts[band].est) if band in lifts else ABSENT,
             p_text(lifts[band].p) if band in lifts else ABSENT,
             Cell("yes", "good") if agree else Cell("no: depends on the method", "bad"),
@@ -31,10 +34,10 @@ def crosscheck_chapter(found: Crosscheck) -> Chapter:
         tables=(
             table(
                 f"Lift over {found.vs} by methods that assume other things",
-                ("band", "permutation p", "CMH p", "odds ratio", "mixed model, points",
-                 "mixed model p", "agree"),
+                ("band", "permutation p", "CMH p", "odds ratio (MH)", "odds ratio (conditional)",
+                 "conditional p", "mixed model, points", "mixed model p", "agree"),
                 rows,
-                words=(6,),
+                words=(8,),
             ),
         ),
         notes=(f"No mixed model: {found.refused}",) if found.refused else (),
@@ -56,7 +59,7 @@ def _crosscheck_lead(found: Crosscheck) -> str:
 
 def design_chapter(found: DesignReport) -> Chapter:
     """What the design can tell apart, and the smallest effect it can see."""
-    diagnosis, mde = found.diagnosis, found.mde
+    diagnosis = found.diagnosis
     factors = list(diagnosis.gvif)
     rows = [
         (
@@ -75,15 +78,60 @@ def design_chapter(found: DesignReport) -> Chapter:
         tables=(
             table(
                 "Factors: how many times wider confounding makes their intervals, in how many "
-                "strata they vary, between how many waves, and whether they are aliased",
-                ("factor", "inflation", "strata with overlap", "waves", "aliased"),
+                "strata they vary, how they were set, and whether they are aliased",
+                ("factor", "inflation", "strata with overlap", "set", "aliased"),
                 rows,
                 words=(3, 4),
             ),
+            *((_balance_table(found.balance),) if found.balance else ()),
         ),
-        notes=()
-        if mde.same is None
-        else ("Detectable: found in four of five runs by a two-sided test at 5 %.",),
+        notes=_design_notes(found),
+    )
+
+
+def _balance_table(rows: Sequence[Balance]) -> Table:
+    """Each assigned factor beside each other one."""
+    return table(
+        "Balance: is an assigned factor spread over the others as shuffling its labels within task "
+        "and entry would have it? (largest difference of a share in percent)",
+        ("assigned", "beside", "chi-square", "df", "p", "p (Holm)", "largest difference"),
+        [
+            (
+                Cell(row.factor, "name"),
+                row.beside,
+                f"{row.stat:.1f}",
+                f"{row.df}",
+                p_text(row.p),
+                p_text(row.p_holm),
+                percent(row.largest_gap),
+            )
+            for row in rows
+        ],
+        words=(1,),
+    )
+
+
+def _design_notes(found: DesignReport) -> tuple[str, ...]:
+    notes = []
+    if found.mde.same is not None:
+        notes.append("Detectable: found in four of five runs by a two-sided test at 5 %.")
+    if found.balance:
+        notes.append(_balance_note(found.balance))
+    return tuple(notes)
+
+
+def _balance_note(rows: Sequence[Balance]) -> str:
+    uneven = imbalanced(rows)
+    if not uneven:
+        return (
+            "Balance: no assigned factor goes together with another one by more than chance (5 %, "
+            "Holm)."
+        )
+    told = listed([f"{row.factor} with {row.beside} (p {p_text(row.p_holm)})" for row in uneven])
+    return (
+        f"Not balanced: {told} by more than shuffling explains. Either it was not assigned at "
+        "random within tasks, or it changes the other; the model holds them apart, a plain "
+        "comparison does not."
     )
 
 
@@ -118,6 +166,6 @@ def _design_lead(found: DesignReport) -> str:
 def _waves(found: DesignReport, factor: str) -> str:
     count = found.diagnosis.waves.get(factor)
     if count is None:
-        return "set per trial"
+        return "observed" if factor in found.observed else "set per trial"
     testable = "" if count.testable else ", too few to test"
     return f"{count.waves} of {count.wave}{testable}"

@@ -14,13 +14,15 @@ from .chapter import ABSENT, Cell, Chapter, Figure, Table, table
 from .charts import Rows
 from .charts_of_parts import forest_chart
 
+ALPHA = 0.05
+
 
 def factors_chapter(found: Attribution) -> Chapter:
     """Effects of every factor's levels, and the variance that each adds to a score."""
     rows = _forest(found.factors)
     observed = [row.factor for row in found.factors if row.role == "observed"]
     caption = (
-        "Effect of each level against its factor's reference, other factors held. Thick bars: 95 % "
+        "Each level against its factor's reference, other factors held. Thick bars: 95 % "
         "interval on the same tasks; thin bars: between the units at which the level was set "
         "(tasks, or waves)."
     )
@@ -28,7 +30,7 @@ def factors_chapter(found: Attribution) -> Chapter:
         caption += " Muted: observed, not assigned; an association, not an effect."
     return Chapter(
         anchor="factors",
-        title="What moves the score",
+        title="What moves the score, or goes along with it",
         lead=_lead(found),
         figures=(Figure(caption, forest_chart(rows, [r["label"] for r in rows])),) if rows else (),
         tables=(_components(found.factors), _levels(found.factors)),
@@ -37,25 +39,48 @@ def factors_chapter(found: Attribution) -> Chapter:
 
 
 def _lead(found: Attribution) -> str:
-    measured = [(c, row) for row in found.factors if (c := row.component) is not None]
+    measured = [
+        (component, row)
+        for row in found.factors
+        if (component := row.component) is not None and Flag.NOT_TESTABLE not in row.flags
+    ]
+    untested = [row for row in found.factors if Flag.NOT_TESTABLE in row.flags]
+    beside = ""
+    if untested:
+        verb = "is" if len(untested) == 1 else "are"
+        beside = f"; {listed([_waves_of(row) for row in untested])} {verb} not testable"
     if not measured:
-        return "The levels of no factor can be told apart from the tasks and from each other."
-    strongest, row = max(measured, key=lambda pair: pair[0].phi)
-    if strongest.phi <= 0.0:
-        none = "No factor" if len(measured) > 1 else f"The {row.factor} is not"
-        seen = f"{none} is seen" if len(measured) > 1 else f"{none} seen"
-        return (
-            f"{seen} to move the score of these tasks by more than sampling does; what that does "
-            "not rule out is in the intervals."
-        )
+        return f"The levels of no factor can be told apart from the tasks and each other{beside}."
+    shown = [(c, row) for c, row in measured if c.phi > 0.0 and c.p is not None and c.p < ALPHA]
+    if not shown:
+        return f"{_nothing_shown(measured)}{beside}."
+    strongest, row = max(shown, key=lambda pair: pair[0].phi)
     verb = "goes along with" if row.role == "observed" else "moves"
     most = " most" if len(measured) > 1 else ""
     among = f"Of {counted(len(measured), 'factor')}, the" if most else "The"
-    shown = "" if strongest.p is None else f", {p_value(strongest.p)}"
+    label = " (observed: an association)" if row.role == "observed" else ""
+    p = "" if strongest.p is None else f", {p_value(strongest.p)}"
     return (
-        f"{among} {row.factor} {verb} the score{most}: a standard deviation of "
-        f"{strongest.sd_points:.1f} points over its levels{_sd_interval(strongest.ci)}{shown}."
+        f"{among} {row.factor} {verb} the score{most}{label}: a standard deviation of "
+        f"{strongest.sd_points:.1f} points over its levels{_sd_interval(strongest.ci)}{p}{beside}."
     )
+
+
+def _nothing_shown(measured: Sequence[tuple[Component, FactorRow]]) -> str:
+    """What the data do not rule out is at least as much of the finding as what they do not show."""
+    bounds = [(c.ci.hi, row.factor) for c, row in measured if c.ci is not None]
+    several = len(measured) > 1
+    subject = "No factor is" if several else f"The {measured[0][1].factor} is not"
+    told = f"{subject} shown to move the score of these tasks by more than sampling does"
+    if not bounds:
+        return told
+    hi, factor = max(bounds)
+    whose = f" of the {factor}" if several else ""
+    return f"{told}; a standard deviation{whose} of up to {_root(hi):.1f} points is not ruled out"
+
+
+def _waves_of(row: FactorRow) -> str:
+    return f"{row.factor} ({counted(row.waves or 0, 'wave')})"
 
 
 def _sd_interval(ci: Interval | None) -> str:
@@ -73,7 +98,7 @@ def _forest(factors: Sequence[FactorRow]) -> Rows:
     several = len(factors) > 1
     return [
         {
-            "label": one_line(f"{row.factor}: {level.level}" if several else level.level, 60),
+            "label": one_line(_label(row, level.level) if several else level.level, 60),
             "est": POINTS * level.est,
             **_ends("same_", level.ci_same),
             **_ends("", level.ci),
@@ -84,6 +109,11 @@ def _forest(factors: Sequence[FactorRow]) -> Rows:
         for level in row.levels
         if level.est is not None
     ]
+
+
+def _label(row: FactorRow, level: str) -> str:
+    seen = " (association)" if row.role == "observed" else ""
+    return f"{row.factor}: {level}{seen}"
 
 
 def _ends(prefix: str, interval: Interval | None) -> dict[str, float | None]:
@@ -130,17 +160,18 @@ def _role(row: FactorRow) -> str:
 
 def _levels(factors: Sequence[FactorRow]) -> Table:
     return table(
-        "Effects of levels, in points; the second p is between the units at which a level was set, "
-        "Holm over the levels of its factor in the third",
-        ("factor", "level", "against", "effect", "same tasks", "p", "between units", "p", "Holm"),
+        "Each level against its reference, other factors held, in points; the second p is between "
+        "the units at which a level was set, Holm over the levels of its factor in the third",
+        ("factor", "role", "level", "against", "difference", "same tasks", "p", "between units",
+         "p", "Holm"),
         [
-            (Cell(row.factor, "name"), level.level, row.reference, *_level_cells(level))
+            (Cell(row.factor, "name"), _role(row), level.level, row.reference, *_level_cells(level))
             for row in factors
             for level in row.levels
         ],
-        words=(1, 2),
+        words=(1, 2, 3),
         folded=len(factors) == 1,
-    )
+    )  # fmt: skip
 
 
 def _level_cells(level: LevelEffect) -> tuple[str, ...]:

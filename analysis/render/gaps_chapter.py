@@ -47,7 +47,8 @@ def gaps_chapter(found: GapTable, policies: tuple[str, ...]) -> Chapter:
         ),
         notes=(
             "Bounds hold the gap whatever trials that ended in infra errors would have done. The "
-            "thresholds take every factor above as unmatched between two submissions.",
+            "thresholds take every factor above as unmatched between two submissions; the parts of "
+            "observed factors in them are associations.",
         ),
     )  # fmt: skip
 

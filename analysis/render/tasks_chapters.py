@@ -47,9 +47,13 @@ def _heat_lead(found: Findings, tasks: Sequence[str]) -> str:
     if not tasks:
         return "No task has an outcome yet."
     if len(tasks) == 1:
-        return f"The one task {'scores differently' if vary else 'scores the same'} across bands."
+        how = "scores differently" if vary else "scores the same"
+        return f"The one task {how} across bands, by these counts alone."
     verb = "scores" if len(vary) == 1 else "score"
-    return f"{len(vary)} of {len(tasks)} tasks {verb} differently in different bands."
+    return (
+        f"{len(vary)} of {len(tasks)} tasks {verb} differently in different bands, by these counts "
+        "alone: one task's few samples differ by luck as well."
+    )
 
 
 def _tiles(tiles: Sequence[Tile], entry: str, short: Mapping[str, str]) -> Rows:

@@ -46,7 +46,7 @@ def numbers(value: Any) -> list[float]:
     return [value] if isinstance(value, float) else []
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=12, max_size=12))
 def test_any_counts_give_a_document_without_nan(counts: list[tuple[int, int]]) -> None:
     cells = grid([p for p, _ in counts], [min(i, 4 - p) for p, i in counts])
