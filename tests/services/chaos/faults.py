@@ -17,7 +17,8 @@ import sqlalchemy
 
 from infranoise.models.lease import keys
 from infranoise.models.message import node_queue
-from infranoise.workers.pods import owner, residue
+from infranoise.workers.pods import owner
+from infranoise.workers.pods.process import residue
 
 from .stage import Part, Stage
 
