@@ -59,12 +59,15 @@ def submit(file: Path, asked: Asked) -> int:
         experiment, file.parent, runtime=runtime, environ=os.environ, elsewhere=_largest(known)
     )
     engine = open_store(asked.store)
-    settled, warnings = _held_against(engine, settled, known)
-    show_misfits(console, settled, leave_out=asked.leave_out)
-    for warning in warnings:
-        console.print(f"note: {warning}", style="yellow", markup=False, highlight=False)
-    new, place = _enrol(engine, settled, asked)
-    _tell(engine, settled.experiment, place, asked, warnings, new=new)
+    try:
+        settled, warnings = _held_against(engine, settled, known)
+        show_misfits(console, settled, leave_out=asked.leave_out)
+        for warning in warnings:
+            console.print(f"note: {warning}", style="yellow", markup=False, highlight=False)
+        new, place = _enrol(engine, settled, asked)
+        _tell(engine, settled.experiment, place, asked, warnings, new=new)
+    finally:
+        engine.dispose()
     if not asked.wait:
         return 0
     seen = Watch(asked.store, asked.broker, asked.flower, experiment.name)

@@ -199,13 +199,16 @@ def cut_ledger(stage: Stage, random: Random) -> str:
 
 
 def reset_links(stage: Stage, random: Random) -> str:
-    return f"{sum(part.link.reset() for part in stage.parts.values())} connections"
+    links = [part.link for part in stage.parts.values() if part.link is not None]
+    return f"{sum(link.reset() for link in links)} connections"
 
 
 def hold_link(stage: Stage, random: Random) -> str:
     """One process hears nothing and is not heard, and nobody tells it so."""
     part = random.choice(list(stage.parts.values()))
     for_s = random.choice((2.0, LONGER_THAN_A_LEASE_S + 2))
+    if part.link is None:
+        raise Missed(f"{part.name} has no link of its own")
     part.link.hold()
     try:
         time.sleep(for_s)
