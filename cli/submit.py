@@ -20,8 +20,8 @@ from ..models.ledger import reading
 from ..models.ledger.enrol import enrol
 from ..models.ledger.store import open_store
 from ..models.task import Task
-from ..scheduler.feasibility import Feasibility, Offer, feasible
-from ..scheduler.plan import plan
+from ..scheduler.feasibility import Feasibility, Offer, feasible, within_one_hour
+from ..scheduler.plan import Plan, plan
 from .fleet_view import look_at_fleet, offers
 from .misfits import show_misfits
 from .settle import Settled, settle
@@ -62,9 +62,11 @@ def submit(file: Path, asked: Asked) -> int:
     try:
         settled, warnings = _held_against(engine, settled, known)
         show_misfits(console, settled, leave_out=asked.leave_out)
+        made = plan(settled.experiment, settled.tasks)
+        warnings = tuple(filter(None, (*warnings, within_one_hour(made, known))))
         for warning in warnings:
             console.print(f"note: {warning}", style="yellow", markup=False, highlight=False)
-        new, place = _enrol(engine, settled, asked)
+        new, place = _enrol(engine, settled, made, asked)
         _tell(engine, settled.experiment, place, asked, warnings, new=new)
     finally:
         engine.dispose()
@@ -151,8 +153,7 @@ def _refused(settled: Settled, found: Feasibility) -> Settled:
     return replace(settled, tasks=tasks, misfits=settled.misfits + unfit)
 
 
-def _enrol(engine: Engine, settled: Settled, asked: Asked) -> tuple[bool, str]:
-    made = plan(settled.experiment, settled.tasks)
+def _enrol(engine: Engine, settled: Settled, made: Plan, asked: Asked) -> tuple[bool, str]:
     place = place_for(asked.blobs, asked.store)
     pack_all(settled.tasks, Blobs(place))
     reasons = [f"{m.task}: {m.why}" for m in settled.misfits if m.blocks]

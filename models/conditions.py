@@ -13,7 +13,8 @@ UNRECORDED = "unrecorded"
 class Conditions(Value):
     """What surrounded an attempt on its node. None and `UNRECORDED`: its source does not tell.
 
-    `co_running` counts other attempts on the same worker at start, at its peak and at the end;
+    `co_running` counts other attempts on the same worker at start, at its peak, at the end and in
+    the mean over its time; `concurrency` is how many were asked for in all, None: the node's own;
     `slots` how many it may hold. `hour_utc` is the hour of the start, 0..23, `weekday` 0
     (Monday)..6. `worker` is who ran it where that was not the node itself, and `pod` what a cluster
     gave it. `time_limit` is the multiple of the task's own agent timeout that was in force.
@@ -29,6 +30,8 @@ class Conditions(Value):
     co_running_start: int | None = None
     co_running_peak: int | None = None
     co_running_end: int | None = None
+    co_running_mean: float | None = None
+    concurrency: int | None = None
     load_start: Load | None = None
     load_end: Load | None = None
     hour_utc: int | None

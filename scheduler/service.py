@@ -111,7 +111,8 @@ class Service:
                 window.pause()
             elif state == "active":
                 window.resume()
-            if state != "active" and not window.running and name != self.only:
+            idle = state != "active" or window.finished  # what is owed all the same is read anew
+            if idle and not window.running and name != self.only:
                 del self.windows[name]
 
     def _cancel(self, name: str, window: Window) -> None:
@@ -207,6 +208,8 @@ class Service:
             self.tell(Happened(name, key, ingested, record, replay))
             if ingested.accepted and self.watch is not None and name == self.only:
                 self._heed(name, self.watch.ended(key.sample))
+        for one in endings:  # what is left was ended before, by another hand
+            window.running.pop(one.attempt, None)
 
     def _end_what_ran_out(self) -> None:
         over = {one.attempt: one for one in self.leases.run_out()}

@@ -40,25 +40,27 @@ class Node:
 
 def run_attempt(message: AttemptMessage, pods: Pods, node: Node) -> AttemptRecord:
     """Run one attempt to its end and return what it left. Raises nothing but by a bug of ours."""
-    return _told(message, node, lambda story: _live(message, pods, node, story))
+    return _told(message, node, lambda here, story: _live(here, pods, node, story))
 
 
 def refused_attempt(message: AttemptMessage, refusal: PodError, node: Node) -> AttemptRecord:
     """The record of an attempt for which this node has no pods."""
 
-    def refuse(_: Story) -> None:
+    def refuse(_: AttemptMessage, __: Story) -> None:
         raise refusal
 
     return _told(message, node, refuse)
 
 
-def _told(message: AttemptMessage, node: Node, live: Callable[[Story], None]) -> AttemptRecord:
+def _told(
+    message: AttemptMessage, node: Node, live: Callable[[AttemptMessage, Story], None]
+) -> AttemptRecord:
     received_at, cpu_s, load_start = time.time(), time.thread_time(), read_load()
     message = on_this_clock(message, received_at)
     story = Story(began_at=received_at)
     with node.slots.taken(message.attempt_id) as neighbours:
         try:
-            live(story)
+            live(message, story)
         except PodError as error:
             story.fault = Fault(cause=error.cause, message=str(error), facts=error.facts)
         except DesignError as error:

@@ -108,6 +108,8 @@ def _conditions(message: AttemptMessage, story: Story, around: Surroundings) -> 
         co_running_start=around.neighbours.start,
         co_running_peak=around.neighbours.peak,
         co_running_end=around.neighbours.end,
+        co_running_mean=round(around.neighbours.mean, 3),
+        concurrency=message.key.concurrency,
         hour_utc=at.tm_hour,
         weekday=at.tm_wday,
     )

@@ -1,7 +1,8 @@
 """Who runs beside whom: counts the attempts under way on this worker."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,18 +12,26 @@ from .pods.pod import Pod
 
 @dataclass(slots=True)
 class Neighbours:
-    """Other attempts under way beside one attempt: when it started, at most, when it ended."""
+    """Other attempts under way beside one attempt: when it started, at most, when it ended, and
+    the mean over its time."""
 
     start: int = 0
     peak: int = 0
     end: int = 0
+    mean: float = 0.0
 
 
 class Slots:
-    """The attempts under way on this worker. Safe from many threads."""
+    """The attempts under way on this worker. Safe from many threads.
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    Args:
+        size: how many it may hold.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, size: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.size, self._clock = size, clock
+        self._together_s, self._as_of_s = 0.0, clock()  # attempts under way, over time
         self._lock = threading.Lock()
         self._fewer = threading.Condition(self._lock)
         self._running: dict[str, Neighbours] = {}
@@ -34,6 +43,7 @@ class Slots:
     def taken(self, attempt: str) -> Iterator[Neighbours]:
         """Count an attempt as running while inside; the yielded counts are kept up."""
         with self._lock:
+            before_s, since_s = self._together_until_now(), self._as_of_s
             mine = Neighbours(start=len(self._running), peak=len(self._running))
             self._running[attempt] = mine
             for other in self._running.values():
@@ -42,12 +52,22 @@ class Slots:
             yield mine
         finally:
             with self._lock:
+                together_s = self._together_until_now() - before_s
+                alone_s = self._as_of_s - since_s
+                mine.mean = together_s / alone_s - 1 if alone_s > 0 else float(mine.start)
                 del self._running[attempt]
                 self._pods.pop(attempt, None)
                 self._withdrawn.pop(attempt, None)
                 self._killing.discard(attempt)
                 mine.end = len(self._running)
                 self._fewer.notify_all()
+
+    def _together_until_now(self) -> float:
+        """Seconds of all attempts added up; asked whenever their number is about to change."""
+        now_s = self._clock()
+        self._together_s += len(self._running) * (now_s - self._as_of_s)
+        self._as_of_s = now_s
+        return self._together_s
 
     def hold(self, attempt: str, pod: Pod) -> None:
         """Remember the pod of an attempt under way, so that others can stop it."""

@@ -1,5 +1,7 @@
 """Neighbours: counted at the start, at the peak, and at the end."""
 
+import pytest
+
 from infranoise.workers.slots import Neighbours, Slots
 
 
@@ -18,8 +20,20 @@ def test_neighbours_are_counted_at_start_peak_and_end() -> None:
         assert other.start == 1
     with slots.taken("d"):
         first.__exit__(None, None, None)
-    assert mine == Neighbours(start=0, peak=2, end=1)
-    assert other == Neighbours(start=1, peak=2, end=1)
+    assert (mine.start, mine.peak, mine.end) == (0, 2, 1)
+    assert (other.start, other.peak, other.end) == (1, 2, 1)
+
+
+def test_the_mean_is_over_the_time_that_each_was_there() -> None:
+    now = [0.0]
+    slots = Slots(3, clock=lambda: now[0])
+    with slots.taken("a") as mine:
+        now[0] = 6.0  # alone for 6 s
+        with slots.taken("b") as second:
+            now[0] = 8.0  # with one for 2 s
+            with slots.taken("c") as third:
+                now[0] = 10.0  # with two for 2 s
+    assert (mine.mean, second.mean, third.mean) == pytest.approx((0.6, 1.5, 2.0))
 
 
 def test_a_failed_attempt_gives_its_slot_back() -> None:
