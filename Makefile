@@ -63,6 +63,9 @@ validity: setup
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
 
+chaos: setup
+	PYTHONPATH=tests/services $(BIN)/python -m chaos
+
 lock: setup
 	echo 'setuptools>=77' | $(subst pyproject.toml,-,$(COMPILE)) --output-file requirements/build.txt
 	$(COMPILE) --extra home --extra kubernetes --group dev --output-file requirements/dev.txt

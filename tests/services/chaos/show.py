@@ -60,24 +60,30 @@ def show(
     nodes: int = 3,
     docker: bool = False,
     keep: Path | None = None,
+    pause_s: tuple[float, float] = (1.0, 6.0),
+    samples: int = 10,
+    work: Sequence[str] = WORK,
 ) -> Shown:
     """Play one schedule and judge what is left.
 
     Args:
         until_s: no fault begins after so long.
         docker: whether some trials run in containers.
-        keep: where the logs are kept if a sentence does not hold.
+        keep: where the logs are kept.
+        pause_s: seconds between two faults, at least and at most.
+        samples: of each experiment, of which one after another is submitted.
+        work: what the trials of one, the next, … do before they are solved.
     """
     began, turn = time.monotonic(), count()
     with _stage(nodes) as stage:
-        schedule = Schedule(seed, kinds, faults)
+        schedule = Schedule(seed, kinds, faults, pause_s)
 
         def feed() -> None:
             number = next(turn)
-            if stage.open_trials() < 6 * nodes * stage.slots:
+            if stage.open_trials() < 6 * samples:
                 runtime = "docker" if docker and number % 4 == 3 else "process"
-                solution = f"{WORK[number % len(WORK)]}touch answer"
-                stage.submit(solution, samples=10, max_attempts=MAX_ATTEMPTS, runtime=runtime)
+                solution = f"{work[number % len(work)]}touch answer"
+                stage.submit(solution, samples=samples, max_attempts=MAX_ATTEMPTS, runtime=runtime)
 
         schedule.play(stage, lambda: stage.until(lambda: feed() or True, "work is there"), until_s)
         stage.until(lambda: not stage.open_trials(), "every trial has an outcome", 300)
