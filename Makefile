@@ -71,4 +71,5 @@ lock: setup
 	$(COMPILE) --extra home --extra kubernetes --group dev --output-file requirements/dev.txt
 	$(COMPILE) --extra home --output-file requirements/home.txt
 	$(COMPILE) --output-file requirements/node.txt
+	$(COMPILE) --extra kubernetes --output-file requirements/kubernetes.txt
 	printf 'harbor\ninspect-ai\n' | $(COMPILE) - --output-file requirements/peers.txt
