@@ -2,8 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +11,7 @@ from ..models.errors import DesignError
 from ..models.node import NodeProfile
 from ..scheduler.leases import Leases, NodeState
 from .fleet_text import nodes_table
+from .fleet_view import leases_at
 from .status import node_json
 from .stopping import INTERRUPTED, stop_on_signals
 
@@ -21,7 +20,7 @@ LOOK_EVERY_S = 1.0
 
 def listed(broker: str, *, as_json: bool) -> int:
     """Print every node; returns the exit code."""
-    with _leases(broker) as leases:
+    with leases_at(broker) as leases:
         nodes = sorted(leases.nodes(), key=lambda node: node.id)
     if as_json:
         print(json.dumps([node_json(node) for node in nodes]))
@@ -34,7 +33,7 @@ def listed(broker: str, *, as_json: bool) -> int:
 
 def show(broker: str, node: str, *, as_json: bool) -> int:
     """Print what one node is, holds and offers; returns the exit code."""
-    with _leases(broker) as leases:
+    with leases_at(broker) as leases:
         found, held = _one(leases, node), leases.holds(node)
     profile = _profile(found)
     offered = found.hello.get("runtimes") or {}
@@ -56,7 +55,7 @@ def show(broker: str, node: str, *, as_json: bool) -> int:
 
 def drain(broker: str, node: str, *, wait: bool, as_json: bool) -> int:
     """Give a node nothing more, until it is set up again; returns the exit code."""
-    with _leases(broker) as leases, stop_on_signals() as stop:
+    with leases_at(broker) as leases, stop_on_signals() as stop:
         _set(leases, node, "drain")
         if wait and not _empty(leases, node, stop):
             return INTERRUPTED
@@ -70,7 +69,7 @@ def drain(broker: str, node: str, *, wait: bool, as_json: bool) -> int:
 
 def up(broker: str, node: str, *, as_json: bool) -> int:
     """Give a node trials again; returns the exit code."""
-    with _leases(broker) as leases:
+    with leases_at(broker) as leases:
         _set(leases, node, "up")
     print(json.dumps({"node": node, "state": "up"}) if as_json else f"{node} gets trials again")
     return 0
@@ -82,7 +81,7 @@ def forget(broker: str, node: str, *, as_json: bool) -> int:
     Raises:
         DesignError: it is alive.
     """
-    with _leases(broker) as leases:
+    with leases_at(broker) as leases:
         if _one(leases, node).fresh:
             raise DesignError(f"{node} is alive and would say hello again; stop its worker first")
         leases.forget(node)
@@ -116,12 +115,3 @@ def _empty(leases: Leases, node: str, stop: threading.Event) -> bool:
 def _profile(node: NodeState) -> NodeProfile | None:
     told = node.hello.get("profile")
     return NodeProfile.model_validate_json(told) if isinstance(told, str) else None
-
-
-@contextmanager
-def _leases(broker: str) -> Iterator[Leases]:
-    leases = Leases(broker)
-    try:
-        yield leases
-    finally:
-        leases.close()

@@ -14,7 +14,6 @@ from ..models.blobs.bundle import pack
 from ..models.blobs.place import Blobs, bundle_name
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
-from ..models.experiment_file import load_experiment
 from ..models.fitness import Machine, Misfit
 from ..models.ledger import reading
 from ..models.ledger.enrol import enrol
@@ -22,9 +21,10 @@ from ..models.ledger.store import open_store
 from ..models.task import Task
 from ..scheduler.feasibility import Feasibility, Offer, feasible, within_one_hour
 from ..scheduler.plan import Plan, plan
+from .asked_experiment import asked_experiment
 from .fleet_view import look_at_fleet, offers
 from .misfits import show_misfits
-from .settle import Settled, settle
+from .settle import BUNDLED, Settled, settle
 from .watch import Watch, follow
 
 UNKNOWN = Machine(cpus=1 << 16)  # where no node is known, nothing is held against one
@@ -52,11 +52,13 @@ def submit(file: Path, asked: Asked) -> int:
         LedgerError: the store holds another experiment of that name.
     """
     console = Console(stderr=asked.as_json)
-    experiment = load_experiment(file)
+    experiment, root = asked_experiment(file)
     known = offers(look_at_fleet(asked.broker).nodes) if asked.broker else ()
-    runtime = _runtime(asked.runtime or experiment.pods.runtime, known)
+    # A bundled experiment says process pods, as every machine has them; a fleet may have better.
+    own = "auto" if str(file).startswith(BUNDLED) and known else experiment.pods.runtime
+    runtime = _runtime(asked.runtime or own, known)
     settled = settle(
-        experiment, file.parent, runtime=runtime, environ=os.environ, elsewhere=_largest(known)
+        experiment, root, runtime=runtime, environ=os.environ, elsewhere=_largest(known)
     )
     engine = open_store(asked.store)
     try:

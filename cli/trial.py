@@ -15,6 +15,7 @@ from ..models.errors import LedgerError
 from ..models.ledger.finding import Found, find_trials
 from ..models.ledger.reading import AttemptLine, attempts
 from ..models.message import AttemptRecord
+from ..models.spec import MIB
 from ..models.value import Value
 from .fleet_view import open_ledger
 
@@ -161,4 +162,6 @@ def _facts(facts: Mapping[str, object]) -> RenderableType:
 def _words(name: str, value: object) -> str:
     if isinstance(value, float) and name.endswith("_at"):
         return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="milliseconds")
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return f"{value:,} ({value / MIB:,.1f} MiB)" if value >= MIB else f"{value:,}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -28,6 +28,7 @@ class Asked:
     blobs: str | None
     state: Path | None
     grace_s: float | None
+    alive: Path | None = None
 
     def variables(self) -> dict[str, str]:
         """The worker's environment variables that say so."""
@@ -41,6 +42,7 @@ class Asked:
             "BLOBS": self.blobs,
             "STATE": self.state,
             "GRACE": self.grace_s,
+            "ALIVE": self.alive,
         }
         return {f"INFRANOISE_{k}": str(v) for k, v in told.items() if v not in (None, "")}
 

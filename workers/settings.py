@@ -26,7 +26,8 @@ class WorkerSettings:
     there is. `events`: tell Flower of every attempt. A worker that is told to leave lets attempts
     end within `grace_s`. `namespace` is where Kubernetes pods are made ("": none are), of the
     kubeconfig's `kube_context`; `image_prefix` is where images named by environment hash lie, and
-    `service_account` the one without rights that pods are given.
+    `service_account` the one without rights that pods are given. The file `alive` is touched at
+    each heartbeat.
     """
 
     broker: str
@@ -47,6 +48,7 @@ class WorkerSettings:
     kube_context: str | None = None
     image_prefix: str = ""
     service_account: str = ""
+    alive: Path | None = None
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
@@ -85,6 +87,7 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         kube_context=environ.get("INFRANOISE_KUBERNETES_CONTEXT") or None,
         image_prefix=environ.get("INFRANOISE_IMAGE_PREFIX", ""),
         service_account=environ.get("INFRANOISE_KUBERNETES_SERVICE_ACCOUNT", ""),
+        alive=Path(environ["INFRANOISE_ALIVE"]) if environ.get("INFRANOISE_ALIVE") else None,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from celery.signals import worker_init, worker_ready
 
 from .. import __version__
+from ..models.alive import Alive
 from ..models.errors import PodError, WireError
 from ..models.evidence import Evidence, Fault
 from ..models.message import RUN_ATTEMPT, AttemptMessage, AttemptRecord
@@ -77,7 +78,8 @@ def membership() -> Membership:
     }
     if not settings.tethered:  # the run that holds the tether has chosen its runtime itself
         hello["runtimes"] = offers(runtimes(), settings.runtimes)
-    return Membership.of(settings.broker, settings.node, capacity_here(settings), stop_lost, hello)
+    here, alive = capacity_here(settings), Alive(settings.alive)
+    return Membership.of(settings.broker, settings.node, here, stop_lost, hello, alive)
 
 
 def stop_lost(attempt: str) -> None:

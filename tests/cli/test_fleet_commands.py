@@ -95,9 +95,7 @@ class TestFlower:
             SimpleNamespace(uuid="ab12.3", kwargs=kwargs, args="(…)", result="'reward 1'")
         )
         assert task.kwargs == "tb/x by a@m"
-        assert task.args == (
-            "band 3x, sample 2, attempt 3 of ab12: https://noise.example/trials/ab12"
-        )
+        assert task.args == ("band 3x, sample 2, attempt 3: https://noise.example/trials/ab12")
         assert task.result == "reward 1"
 
     @pytest.mark.parametrize("kwargs", [None, "", "{'task': 'cut of", "[1]", "{'other': 1}"])
