@@ -41,7 +41,13 @@ SERVICES = {"queue", "database", "scheduler", "worker-1", "worker-2", "flower"}
 def run(*words: str, **environ: str) -> str:
     """A command's standard output; its failure is the test's."""
     ended = subprocess.run(
-        words, cwd=ROOT, env=os.environ | environ, capture_output=True, text=True, check=False
+        words,
+        cwd=ROOT,
+        env=os.environ | environ,
+        capture_output=True,
+        text=True,
+        timeout=600,  # images may have to be built from nothing
+        check=False,
     )
     assert ended.returncode == 0, f"{words}\n{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
     return ended.stdout
