@@ -20,7 +20,7 @@ def read_load(files: Files | None = None) -> Load:
         psi_mem_full10=pressure(files, "memory", "full"),
         psi_io_some10=pressure(files, "io", "some"),
         psi_io_full10=pressure(files, "io", "full"),
-        steal_s=_steal_s(files.table("proc/stat").get("cpu", "")),
+        steal_s=_steal_s(files.line("proc/stat", "cpu")),
         mem_available_bytes=files.size_bytes("proc/meminfo", "MemAvailable"),
         swap_used_bytes=None if total is None or free is None else total - free,
         system_oom_kills=_oom_kills(files),
@@ -29,7 +29,7 @@ def read_load(files: Files | None = None) -> Load:
 
 def pressure(files: Files, resource: str, kind: str) -> float | None:
     """Percent of the last 10 s in which `kind` ("some", "full") tasks waited; None without PSI."""
-    line = files.table(f"proc/pressure/{resource}").get(kind, "")
+    line = files.line(f"proc/pressure/{resource}", kind)
     words = dict(word.partition("=")[::2] for word in line.split())
     return _number(words.get("avg10", ""))
 
@@ -41,7 +41,7 @@ def _steal_s(line: str) -> float | None:
 
 
 def _oom_kills(files: Files) -> int | None:
-    kills = files.table("proc/vmstat").get("oom_kill", "")
+    kills = files.line("proc/vmstat", "oom_kill")
     return int(kills) if kills.isdecimal() else None
 
 
