@@ -211,7 +211,8 @@ class Window:
 
     def _learn(self, trials: list[str]) -> None:
         missing = [trial for trial in trials if trial not in self.keys]
-        self.keys |= trial_keys(self.engine, self.experiment.name, missing)
+        if missing:
+            self.keys |= trial_keys(self.engine, self.experiment.name, missing)
 
 
 def attempt_of(trial: Owed) -> str:
