@@ -64,7 +64,11 @@ class Asked:
 
 def demo(asked: Asked) -> int:
     """Run the bundled experiment; on ordinary processes unless another runtime is asked for."""
-    return _run(bundled_experiment("bundled:headroom"), Path.cwd(), asked)
+    experiment = bundled_experiment("bundled:headroom")
+    if asked.runtime == "kubernetes":  # which cannot promise a pod without network
+        pods = experiment.pods.model_copy(update={"network": "public"})
+        experiment = experiment.model_copy(update={"pods": pods})
+    return _run(experiment, Path.cwd(), asked)
 
 
 def run_file(file: Path, asked: Asked) -> int:

@@ -121,7 +121,11 @@ def message(folder: Path) -> AttemptMessage:
         number=1,
         task=task,
         entry=entry,
-        limits=Limits(memory_floor_bytes=32 * MIB, memory_ceiling_bytes=64 * MIB),
+        limits=Limits(
+            memory_floor_bytes=32 * MIB,
+            memory_ceiling_bytes=64 * MIB,
+            storage_ceiling_bytes=16 * MIB,
+        ),
         runtime="kubernetes",
         network="public",
         agent_timeout_s=30,
@@ -142,6 +146,10 @@ STORIES = {
     "a child outgrows its ceiling, and the trial is lost": (
         f"{HOG}; true",
         ("infra_error", "oom_killed", "collateral"),
+    ),
+    "it writes more than its storage ceiling": (
+        "head -c 24000000 /dev/zero > /tmp/fill; sleep 30",
+        ("infra_error", "evicted", None),
     ),
     "a child does, and the trial is solved": (
         f"{HOG} || touch /tmp/answer",
