@@ -28,7 +28,8 @@ class Asked:
     blobs: str | None
     state: Path | None
     grace_s: float | None
-    alive: Path | None = None
+    probe_every_s: float | None = None
+    reach: tuple[str, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """The worker's environment variables that say so."""
@@ -42,7 +43,8 @@ class Asked:
             "BLOBS": self.blobs,
             "STATE": self.state,
             "GRACE": self.grace_s,
-            "ALIVE": self.alive,
+            "PROBE_EVERY": self.probe_every_s,
+            "REACH": ",".join(self.reach),
         }
         return {f"INFRANOISE_{k}": str(v) for k, v in told.items() if v not in (None, "")}
 

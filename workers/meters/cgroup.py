@@ -133,7 +133,6 @@ def _parsed[T](folder: Path | None, name: str, parse: Callable[[str], T]) -> T |
     if folder is None:
         return None
     try:
-        with open(f"{folder}/{name}", "rb", buffering=0) as file:  # noqa: PTH123  (read very often)
-            return parse(file.read().decode())
+        return parse((folder / name).read_text())
     except OSError:
         return None
