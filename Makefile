@@ -63,9 +63,13 @@ validity: setup
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
 
+chaos: setup
+	PYTHONPATH=tests/services $(BIN)/python -m chaos
+
 lock: setup
 	echo 'setuptools>=77' | $(subst pyproject.toml,-,$(COMPILE)) --output-file requirements/build.txt
 	$(COMPILE) --extra home --extra kubernetes --group dev --output-file requirements/dev.txt
 	$(COMPILE) --extra home --output-file requirements/home.txt
 	$(COMPILE) --output-file requirements/node.txt
+	$(COMPILE) --extra kubernetes --output-file requirements/kubernetes.txt
 	printf 'harbor\ninspect-ai\n' | $(COMPILE) - --output-file requirements/peers.txt

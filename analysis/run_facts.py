@@ -24,12 +24,10 @@ from .surroundings import (
     Node,
     Reading,
     Setting,
-    Warned,
     deviations,
     nodes,
     readings,
     settings,
-    warned,
 )
 
 SECRET = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
@@ -79,7 +77,6 @@ class RunFacts:
     settings: tuple[Setting, ...]
     readings: tuple[Reading, ...]
     deviations: tuple[Deviation, ...]
-    warned: tuple[Warned, ...]
     clocks: tuple[Clock, ...]
     cost: Cost
     happened: Mapping[str, int]
@@ -108,7 +105,6 @@ def run_facts(study: Study) -> RunFacts:
         settings=settings(accepted),
         readings=readings(accepted),
         deviations=deviations(accepted, names),
-        warned=warned(accepted),
         clocks=clocks(study.attempts),
         cost=cost(study.attempts),
         happened=_happened(study),

@@ -1,7 +1,8 @@
 """A thousand Kubernetes pods in flight: `python benchmarks/kubernetes_watch.py`
 
 Pods are made, run for a while, and end, on a fake API server in a process of its own (a recorded
-life, played back). We make them in raw JSON and hear of their ends over one watch; the peer makes
+life, played back). We make them in raw JSON and hear of their ends over one watch of pods, beside
+those of nodes and events; the peer makes
 them with the official client's typed calls and polls each with `read_namespaced_pod_status` once in
 two seconds, as is usual. CPU seconds and memory are of the client's process alone.
 """
@@ -71,7 +72,7 @@ def ours(url: str, pods: int) -> None:
     api = Api(client.Configuration(host=url))
     reflector = Reflector(api, NAMESPACE, "app.kubernetes.io/managed-by=infranoise")
     cluster = Cluster(api, NAMESPACE, reflector)
-    reflector.start()
+    cluster.start()
 
     def live(_: int) -> str:
         made = cluster.create(_body(), 60)
@@ -83,7 +84,7 @@ def ours(url: str, pods: int) -> None:
     for uid in uids:
         assert reflector.wait(uid, _ended, 120)
         reflector.forget(uid)
-    reflector.stop()
+    cluster.stop()
 
 
 def typed(url: str, pods: int) -> None:

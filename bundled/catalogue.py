@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..models.errors import DesignError
 
-BENCHMARKS = ("headroom", "edges", "egress")
+BENCHMARKS = ("headroom", "edges")
 HERE = Path(__file__).parent
 SHARED = HERE / "shared"
 

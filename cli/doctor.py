@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..workers.doctor_check import Check
 
+MACHINE = "This machine can run experiments.", "Nothing here can enforce a memory ceiling."
+CLUSTER = "This cluster can run experiments.", "Experiments cannot run here as it is."
 SIGNS = {"ok": "[green]ok[/]", "warn": "[yellow]warn[/]", "fail": "[red]fail[/]"}
 
 
@@ -16,8 +18,7 @@ def doctor(as_json: bool) -> int:
     from ..workers.doctor import checks, enforces
     from ..workers.settings import worker_settings
 
-    settings = worker_settings(os.environ)
-    found = checks(settings.state, settings.reach)
+    found = checks(worker_settings(os.environ).state)
     if as_json:
         print(json.dumps([asdict(check) for check in found], indent=2))
     else:
@@ -25,7 +26,32 @@ def doctor(as_json: bool) -> int:
     return 0 if enforces(found) else 1
 
 
-def _print_table(found: "tuple[Check, ...]") -> None:
+def doctor_of_a_cluster(image: str | None, as_json: bool) -> int:
+    """The same of the cluster that pods are to run in; exit code 1 where no trial could.
+
+    Raises:
+        PodError: no cluster or namespace is named.
+    """
+    from rich.console import Console
+
+    from ..workers.doctor import enforces
+    from ..workers.pods.kubernetes import here
+    from ..workers.pods.kubernetes.doctor import checks
+    from ..workers.settings import worker_settings
+
+    settings = worker_settings(os.environ)
+    shape, api = here.shape_of(settings), here.api_of(settings)
+    console = Console(stderr=True)
+    with console.status("asking the cluster") as status:
+        found = tuple(checks(api, shape, image, status.update))
+    if as_json:
+        print(json.dumps([asdict(check) for check in found], indent=2))
+    else:
+        _print_table(found, CLUSTER)
+    return 0 if enforces(found) else 1
+
+
+def _print_table(found: "tuple[Check, ...]", subject: tuple[str, str] = MACHINE) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -40,7 +66,5 @@ def _print_table(found: "tuple[Check, ...]") -> None:
         )
     console = Console()
     console.print(table)
-    if any(check.status == "fail" for check in found):
-        console.print("Nothing here can enforce a memory ceiling.")
-    else:
-        console.print("This machine can run experiments.")
+    well, ill = subject
+    console.print(ill if any(check.status == "fail" for check in found) else well)

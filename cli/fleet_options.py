@@ -1,5 +1,6 @@
 """Options that the commands of a fleet share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,6 +37,15 @@ Blobs = Annotated[
         help="Where packed tasks and logs lie for all: a shared directory, s3://bucket/…. "
         "\\[default: beside a SQLite store]",
         envvar="INFRANOISE_BLOBS",
+        show_default=False,
+    ),
+]
+AliveFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--alive",
+        help="Touch this file while all is well, for a health check that looks at its age.",
+        envvar="INFRANOISE_ALIVE",
         show_default=False,
     ),
 ]

@@ -1,7 +1,8 @@
 """A look at a fleet: what the store and the queue server say now, as plain values."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from sqlalchemy import Engine
 from ..models.errors import DesignError, LedgerError
 from ..models.ledger import live, reading
 from ..models.ledger.store import open_store
+from ..scheduler.broker import check
 from ..scheduler.feasibility import Offer, feasible
 from ..scheduler.leases import Leases, NodeState
 
@@ -18,7 +20,7 @@ RATE_OVER_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class ExperimentView:
-    """One experiment from near by. `per_minute` is outcomes over the last two minutes.
+    """One experiment from near by. `per_minute` is outcomes over the last two minutes at most.
 
     `bands` come in the order of reports; `waits` says why trials cannot go out, if so.
     """
@@ -65,9 +67,21 @@ def look_at_fleet(broker: str) -> Fleet:
     Raises:
         BrokerError: it does not answer.
     """
+    with leases_at(broker) as leases:
+        return Fleet(tuple(sorted(leases.nodes(), key=lambda node: node.id)), leases.leader())
+
+
+@contextmanager
+def leases_at(broker: str) -> Iterator[Leases]:
+    """The leases that a queue server keeps.
+
+    Raises:
+        BrokerError: it does not answer; names the address and the remedy.
+    """
+    check(broker)
     leases = Leases(broker)
     try:
-        return Fleet(tuple(sorted(leases.nodes(), key=lambda node: node.id)), leases.leader())
+        yield leases
     finally:
         leases.close()
 
@@ -90,14 +104,16 @@ def look_at_experiment(engine: Engine, name: str, fleet: Fleet | None = None) ->
         bands=tuple(found[b.name] for b in reading.bands(engine, name) if b.name in found),
         nodes=live.node_standings(engine, name),
         causes=live.infra_causes(engine, name),
-        per_minute=per_minute(engine, name),
+        per_minute=per_minute(engine, standing),
         waits=_waits(engine, standing, fleet) if fleet else (),
     )
 
 
-def per_minute(engine: Engine, name: str) -> float:
-    """Outcomes a minute over the last two minutes."""
-    return live.ended_since(engine, name, time.time() - RATE_OVER_S) * 60 / RATE_OVER_S
+def per_minute(engine: Engine, standing: live.Standing) -> float:
+    """Outcomes a minute over the last two minutes, or since it was submitted if that is later."""
+    now = time.time()
+    over_s = min(RATE_OVER_S, max(1.0, now - standing.created_at))
+    return live.ended_since(engine, standing.name, now - over_s) * 60 / over_s
 
 
 def offers(nodes: Sequence[NodeState]) -> tuple[Offer, ...]:

@@ -24,6 +24,6 @@ def format_task(task: Any) -> Any:
         return task
     page = os.environ.get("INFRANOISE_DASHBOARD_URL", "").rstrip("/")
     where = f"{page}/trials/{trial}" if page else f"infranoise trial show {trial}"
-    task.args = f"{cell} of {trial}: {where}"
+    task.args = f"{cell}: {where}"
     task.result = str(getattr(task, "result", None) or "").strip("'")
     return task

@@ -148,12 +148,37 @@ def preflight(
     raise typer.Exit(check(tasks, runtime=runtime, slots=slots, static=static, as_json=json))
 
 
-def doctor(json: Json = False) -> None:
+def doctor(
+    kubernetes: Annotated[
+        bool,
+        typer.Option(
+            "--kubernetes",
+            help="Examine the cluster instead: rights, admission, and what probe pods find.",
+            envvar="INFRANOISE_DOCTOR_KUBERNETES",
+        ),
+    ] = False,
+    image: Annotated[
+        str,
+        typer.Option(help="Of probe pods: sh, and python3 or nc.", envvar="INFRANOISE_PROBE_IMAGE"),
+    ] = "python:3.12-slim",
+    no_pods: Annotated[
+        bool,
+        typer.Option("--no-pods", help="Make no probe pods.", envvar="INFRANOISE_DOCTOR_NO_PODS"),
+    ] = False,
+    json: Json = False,
+) -> None:
     """Say what this machine can enforce, what that means for a run, and how to mend it.
+
+    Of a cluster (KUBECONFIG, INFRANOISE_KUBERNETES_NAMESPACE): what is enforced is tried out in
+    probe pods, since objects only say what somebody wishes. About a minute; nothing stays.
 
     \b
     infranoise doctor
+    infranoise doctor --kubernetes --image python:3.12-slim --json
     """
     from .doctor import doctor as check
+    from .doctor import doctor_of_a_cluster
 
+    if kubernetes:
+        raise typer.Exit(doctor_of_a_cluster(None if no_pods else image, json))
     raise typer.Exit(check(json))

@@ -8,7 +8,12 @@ import typer
 Json = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON.", envvar="INFRANOISE_JSON")
 ]
-File = Annotated[Path, typer.Argument(help="An experiment file (TOML).", envvar="INFRANOISE_FILE")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="An experiment file (TOML), or bundled:headroom.", envvar="INFRANOISE_FILE"
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option(

@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.console import Console
 
 from ..analysis.measured import Measured
-from ..models.experiment_file import load_experiment
 from ..models.ledger.reading import attempts
 from ..models.ledger.store import open_store
 from ..scheduler.outlook import outlook
 from ..scheduler.plan import plan as make_plan
+from .asked_experiment import asked_experiment
 from .earlier import noise_from
 from .folder import LEDGER, RUNS
 from .plan_text import show_plan
@@ -43,8 +43,8 @@ def plan(file: Path, asked: Question, *, as_json: bool) -> int:
         DesignError: the experiment or the earlier results are not as said.
         SampleTooSmall: the earlier results show no noise to plan with.
     """
-    experiment = load_experiment(file)
-    settled = settle(experiment, file.parent, runtime=asked.runtime, environ=os.environ)
+    experiment, root = asked_experiment(file)
+    settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
     made = make_plan(settled.experiment, settled.tasks)
     before = _measured_s(RUNS / experiment.name, experiment.name)
     view = outlook(made, os.cpu_count() or 1, before)

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +12,6 @@ from sqlalchemy import Engine
 
 from ..models.arms import split_arms
 from ..models.experiment import Experiment
-from ..models.experiment_file import load_experiment, parse_experiment
 from ..models.ledger import reading
 from ..models.ledger.enrol import enrol
 from ..models.ledger.reading import cell_counts, progress
@@ -27,6 +25,7 @@ from ..scheduler.rounds import Judge
 from ..workers.harness.choose import choose
 from ..workers.runtimes import Runtimes
 from ..workers.settings import worker_settings
+from .asked_experiment import asked_experiment, bundled_experiment
 from .folder import LEDGER, locked, run_folder
 from .misfits import show_misfits
 from .preflight import misfit_of, run_checks
@@ -65,17 +64,19 @@ class Asked:
 
 def demo(asked: Asked) -> int:
     """Run the bundled experiment; on ordinary processes unless another runtime is asked for."""
-    text = (files("infranoise.bundled") / "demo.toml").read_text(encoding="utf-8")
-    experiment = parse_experiment(text, where="the bundled demo.toml", default_name="headroom")
+    experiment = bundled_experiment("bundled:headroom")
+    if asked.runtime == "kubernetes":  # which cannot promise a pod without network
+        pods = experiment.pods.model_copy(update={"network": "public"})
+        experiment = experiment.model_copy(update={"pods": pods})
     return _run(experiment, Path.cwd(), asked)
 
 
 def run_file(file: Path, asked: Asked) -> int:
     """Run an experiment file; returns the exit code."""
-    experiment = load_experiment(file)
+    experiment, root = asked_experiment(file)
     if asked.arms or asked.arms_of:
         experiment = split_arms(experiment, asked.arms_of)
-    return _run(experiment, file.parent, asked)
+    return _run(experiment, root, asked)
 
 
 def _run(experiment: Experiment, root: Path, asked: Asked) -> int:

@@ -2,15 +2,18 @@
 
 import json
 import time
+from pathlib import Path
 
+from ..models.alive import Alive
 from ..scheduler.home import Home
 from .stopping import stop_on_signals
 
 
-def serve(store: str, broker: str, *, as_json: bool) -> int:
+def serve(store: str, broker: str, alive: Path | None, *, as_json: bool) -> int:
     """Serve until SIGTERM or SIGINT; returns the exit code."""
     with stop_on_signals() as stop:
-        Home(store, broker, stop, say_json if as_json else say_plainly).serve()
+        say = say_json if as_json else say_plainly
+        Home(store, broker, stop, say, Alive(alive)).serve()
     return 0
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .fleet_options import Blobs, Broker, JsonLines, Store
+from .fleet_options import AliveFile, Blobs, Broker, JsonLines, Store
 
 
 def register(app: typer.Typer) -> None:
@@ -14,7 +14,9 @@ def register(app: typer.Typer) -> None:
         app.command(rich_help_panel="A fleet")(command)
 
 
-def scheduler(store: Store, broker: Broker, json: JsonLines = False) -> None:
+def scheduler(
+    store: Store, broker: Broker, alive: AliveFile = None, json: JsonLines = False
+) -> None:
     """Place what is owed on the nodes, and take in what comes home. Stop it with SIGTERM or Ctrl-C.
 
     Several may run: one leads, the others take over within seconds. Attempts under way go on when
@@ -27,7 +29,7 @@ def scheduler(store: Store, broker: Broker, json: JsonLines = False) -> None:
     """
     from .scheduler_service import serve
 
-    raise typer.Exit(serve(store, broker, as_json=json))
+    raise typer.Exit(serve(store, broker, alive, as_json=json))
 
 
 def worker(
@@ -92,25 +94,7 @@ def worker(
             show_default=False,
         ),
     ] = None,
-    probe_every: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="Seconds between probes of the node's speed, never beside a trial; 0: no probes. "
-            "\\[default: 3600]",
-            envvar="INFRANOISE_PROBE_EVERY",
-            show_default=False,
-        ),
-    ] = None,
-    reach: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Also try to reach these, beside name servers and the engine's registries.",
-            envvar="INFRANOISE_REACH",
-            show_default=False,
-        ),
-    ] = None,
+    alive: AliveFile = None,
     log_level: Annotated[
         str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.", envvar="INFRANOISE_LOG_LEVEL")
     ] = "WARNING",
@@ -137,8 +121,7 @@ def worker(
         blobs=blobs,
         state=state,
         grace_s=grace,
-        probe_every_s=probe_every,
-        reach=tuple(",".join(reach or ()).replace(",", " ").split()),
+        alive=alive,
     )
     raise typer.Exit(work(asked, log_level=log_level))
 

@@ -48,11 +48,7 @@ def settle(
             use for what the experiment asks of a cluster.
     """
     decided = decide_runtime(runtime or experiment.pods.runtime)
-    if decided != "kubernetes" and experiment.pods.kubernetes != ClusterPods():
-        raise DesignError(
-            f"[pods.kubernetes] says where pods of a cluster go, and {decided} pods go nowhere "
-            "else than this machine: leave the table out, or choose --runtime kubernetes"
-        )
+    _refuse_what_it_cannot(decided, experiment)
     pods = experiment.pods.model_copy(update={"runtime": decided})
     experiment = experiment.model_copy(update={"pods": pods})
     found = find(experiment.tasks, root, environ, fill={} if elsewhere else environ)
@@ -70,6 +66,32 @@ def settle(
     )
     out = {misfit.task for misfit in unfit if misfit.blocks}
     return Settled(experiment, tuple(t for t in kept if t.name not in out), tuple(unfit))
+
+
+def _refuse_what_it_cannot(runtime: str, experiment: Experiment) -> None:
+    """Refuse at once what no attempt on such pods could have.
+
+    Raises:
+        DesignError
+    """
+    if runtime != "kubernetes":
+        if experiment.pods.kubernetes != ClusterPods():
+            raise DesignError(
+                f"[pods.kubernetes] says where pods of a cluster go, and {runtime} pods go nowhere "
+                "else than this machine: leave the table out, or choose --runtime kubernetes"
+            )
+        return
+    if experiment.pods.network != "public":
+        raise DesignError(
+            f'[pods] network = "{experiment.pods.network}": many network plugins accept a '
+            'NetworkPolicy and do nothing, so a cluster cannot promise it; use "public" there and '
+            "wall the nodes off, or choose --runtime docker"
+        )
+    if experiment.factors.egress_mbps:
+        raise DesignError(
+            "[factors] egress_mbps cannot be set in a cluster: whether a plugin shapes a pod's "
+            "link is not told; leave it out, or choose --runtime docker"
+        )
 
 
 def this_machine() -> Machine:

@@ -14,17 +14,17 @@ from ..models.blobs.bundle import pack
 from ..models.blobs.place import Blobs, bundle_name
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
-from ..models.experiment_file import load_experiment
 from ..models.fitness import Machine, Misfit
 from ..models.ledger import reading
 from ..models.ledger.enrol import enrol
 from ..models.ledger.store import open_store
 from ..models.task import Task
-from ..scheduler.feasibility import Feasibility, Offer, feasible
-from ..scheduler.plan import plan
+from ..scheduler.feasibility import Feasibility, Offer, feasible, within_one_hour
+from ..scheduler.plan import Plan, plan
+from .asked_experiment import asked_experiment
 from .fleet_view import look_at_fleet, offers
 from .misfits import show_misfits
-from .settle import Settled, settle
+from .settle import BUNDLED, Settled, settle
 from .watch import Watch, follow
 
 UNKNOWN = Machine(cpus=1 << 16)  # where no node is known, nothing is held against one
@@ -52,19 +52,26 @@ def submit(file: Path, asked: Asked) -> int:
         LedgerError: the store holds another experiment of that name.
     """
     console = Console(stderr=asked.as_json)
-    experiment = load_experiment(file)
+    experiment, root = asked_experiment(file)
     known = offers(look_at_fleet(asked.broker).nodes) if asked.broker else ()
-    runtime = _runtime(asked.runtime or experiment.pods.runtime, known)
+    # A bundled experiment says process pods, as every machine has them; a fleet may have better.
+    own = "auto" if str(file).startswith(BUNDLED) and known else experiment.pods.runtime
+    runtime = _runtime(asked.runtime or own, known)
     settled = settle(
-        experiment, file.parent, runtime=runtime, environ=os.environ, elsewhere=_largest(known)
+        experiment, root, runtime=runtime, environ=os.environ, elsewhere=_largest(known)
     )
     engine = open_store(asked.store)
-    settled, warnings = _held_against(engine, settled, known)
-    show_misfits(console, settled, leave_out=asked.leave_out)
-    for warning in warnings:
-        console.print(f"note: {warning}", style="yellow", markup=False, highlight=False)
-    new, place = _enrol(engine, settled, asked)
-    _tell(engine, settled.experiment, place, asked, warnings, new=new)
+    try:
+        settled, warnings = _held_against(engine, settled, known)
+        show_misfits(console, settled, leave_out=asked.leave_out)
+        made = plan(settled.experiment, settled.tasks)
+        warnings = tuple(filter(None, (*warnings, within_one_hour(made, known))))
+        for warning in warnings:
+            console.print(f"note: {warning}", style="yellow", markup=False, highlight=False)
+        new, place = _enrol(engine, settled, made, asked)
+        _tell(engine, settled.experiment, place, asked, warnings, new=new)
+    finally:
+        engine.dispose()
     if not asked.wait:
         return 0
     seen = Watch(asked.store, asked.broker, asked.flower, experiment.name)
@@ -148,8 +155,7 @@ def _refused(settled: Settled, found: Feasibility) -> Settled:
     return replace(settled, tasks=tasks, misfits=settled.misfits + unfit)
 
 
-def _enrol(engine: Engine, settled: Settled, asked: Asked) -> tuple[bool, str]:
-    made = plan(settled.experiment, settled.tasks)
+def _enrol(engine: Engine, settled: Settled, made: Plan, asked: Asked) -> tuple[bool, str]:
     place = place_for(asked.blobs, asked.store)
     pack_all(settled.tasks, Blobs(place))
     reasons = [f"{m.task}: {m.why}" for m in settled.misfits if m.blocks]

@@ -1,7 +1,7 @@
 """`trial show`: one trial with every attempt: its evidence, conditions, clocks and log tails."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -15,11 +15,10 @@ from ..models.errors import LedgerError
 from ..models.ledger.finding import Found, find_trials
 from ..models.ledger.reading import AttemptLine, attempts
 from ..models.message import AttemptRecord
-from ..models.validity import WARNINGS
+from ..models.spec import MIB
 from ..models.value import Value
 from .fleet_view import open_ledger
 
-PARTS = ("requested", "effective", "load_start", "load_peak", "load_end", "probe")
 STYLE = {"passed": "green", "failed": "yellow", "infra_error": "red"}
 
 
@@ -115,10 +114,10 @@ def _record(record: AttemptRecord, tail: int) -> Iterator[RenderableType]:
     evidence, conditions = record.evidence, record.conditions
     if evidence.phases:
         yield _phases(record)
+    limits = {"requested", "effective", "load_start", "load_end"}
     yield from _section("evidence", evidence, {"phases"})
-    yield from _section("conditions", conditions, {*PARTS, "warnings"})
-    yield from _warnings(conditions.warnings or ())
-    for name in PARTS:
+    yield from _section("conditions", conditions, limits)
+    for name in ("requested", "effective", "load_start", "load_end"):
         yield from _section(name.replace("_", " at "), getattr(conditions, name))
     yield from _section("clocks", record.clocks)
     yield from _section("usage", record.usage, {"counters"})
@@ -128,12 +127,6 @@ def _record(record: AttemptRecord, tail: int) -> Iterator[RenderableType]:
             last = "\n".join(stream.tail.rstrip("\n").splitlines()[-tail:])
             yield Text(f"  {name}, last lines of {stream.total_bytes} bytes:", style="bold")
             yield Padding(Text(last), (0, 0, 0, 4))
-
-
-def _warnings(words: Sequence[str]) -> Iterator[RenderableType]:
-    if words:
-        yield Text("  validity warnings", style="bold yellow")
-        yield _facts({word: WARNINGS[word][0] if word in WARNINGS else "" for word in words})
 
 
 def _phases(record: AttemptRecord) -> RenderableType:
@@ -169,4 +162,6 @@ def _facts(facts: Mapping[str, object]) -> RenderableType:
 def _words(name: str, value: object) -> str:
     if isinstance(value, float) and name.endswith("_at"):
         return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="milliseconds")
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return f"{value:,} ({value / MIB:,.1f} MiB)" if value >= MIB else f"{value:,}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -28,8 +28,7 @@ class Asked:
     blobs: str | None
     state: Path | None
     grace_s: float | None
-    probe_every_s: float | None = None
-    reach: tuple[str, ...] = ()
+    alive: Path | None = None
 
     def variables(self) -> dict[str, str]:
         """The worker's environment variables that say so."""
@@ -43,8 +42,7 @@ class Asked:
             "BLOBS": self.blobs,
             "STATE": self.state,
             "GRACE": self.grace_s,
-            "PROBE_EVERY": self.probe_every_s,
-            "REACH": ",".join(self.reach),
+            "ALIVE": self.alive,
         }
         return {f"INFRANOISE_{k}": str(v) for k, v in told.items() if v not in (None, "")}
 

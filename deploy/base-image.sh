@@ -12,7 +12,8 @@ set -euo pipefail
 
 mirror=${1:-http://deb.debian.org/debian}
 python=${PYTHON:-python3}
-names=(python:3.12-slim debian:bookworm-slim)
+# The last two are what docker-compose.yml builds on.
+names=(python:3.12-slim debian:bookworm-slim python:3.12.11-slim-bookworm debian:bookworm-20250630-slim)
 
 say() { printf 'base-image: %s\n' "$*"; }
 

@@ -59,6 +59,7 @@ def _of(
     task: Task, experiment: Experiment, environ: Mapping[str, str] | None, machine: Machine
 ) -> Iterator[tuple[Kind, str]]:
     yield from _not_built_for(task)
+    yield from _not_for_a_cluster(task, experiment)
     yield from _too_large(task, experiment, machine)
     missing = [name for name in task.unresolved if environ is None or name not in environ]
     if missing and environ is None:
@@ -80,6 +81,15 @@ def _of(
         )
     for warning in task.warnings:
         yield "notice", warning
+
+
+def _not_for_a_cluster(task: Task, experiment: Experiment) -> Iterator[tuple[Kind, str]]:
+    if experiment.pods.runtime == "kubernetes" and task.network_mode != "public":
+        yield (
+            "infrastructure",
+            f"wants network {task.network_mode!r}, which a cluster cannot promise: many network "
+            "plugins accept a NetworkPolicy and do nothing; run it with --runtime docker",
+        )
 
 
 def _not_built_for(task: Task) -> Iterator[tuple[Kind, str]]:

@@ -29,6 +29,11 @@ class TrialKey(Value):
     sample: int
 
     @property
+    def concurrency(self) -> int | None:
+        """Trials in flight per node that its wave asks for; None: the node's own number."""
+        return next((int(n) for name, n in self.cell.levels if name == "concurrency"), None)
+
+    @property
     def text(self) -> str:
         """The key as one line, e.g. `headroom/mosaic|lean|1x|#3`."""
         return f"{self.cell.text}|#{self.sample}"

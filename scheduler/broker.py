@@ -71,7 +71,7 @@ def check(address: str) -> None:
     except (redis.RedisError, ValueError) as error:
         raise BrokerError(
             f"the queue server at {without_password(address)} does not answer: {error}; start it, "
-            "correct INFRANOISE_BROKER_URL, or unset it to use the embedded one"
+            "or correct --broker (INFRANOISE_BROKER_URL; `run` brings a server of its own without)"
         ) from error
 
 

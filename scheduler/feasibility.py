@@ -11,7 +11,10 @@ from ..models.experiment import Experiment
 from ..models.lease.capacity import Capacity, floor_of
 from ..models.spec import MIB
 from ..models.task import Task
-from .plan import limits_of
+from .outlook import bound_s
+from .plan import Plan, limits_of
+
+HOUR_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,29 @@ def feasible(experiment: Experiment, tasks: Sequence[Task], offers: Sequence[Off
     }
     kept = {key: nodes for key, nodes in homes.items() if key[0] not in refusals}
     return Feasibility(refusals, tuple(_confounded(experiment, kept, able)))
+
+
+def within_one_hour(plan: Plan, offers: Sequence[Offer]) -> str:
+    """What to know of a plan that is over within an hour whatever its trials do; "" of others.
+
+    Bands stand side by side in every block, so that no band has an hour of its own; but all of such
+    a plan has one hour in common.
+    """
+    if not offers:
+        return ""
+    tasks, longest_s = {task.name: task for task in plan.tasks}, 0.0
+    for wave in plan.waves:
+        slots = [offer.total.slots for offer in offers]
+        width = sum(min(wave.concurrency or n, n) for n in slots)
+        for trial in wave.trials:
+            longest_s += bound_s(plan, tasks, trial.key) / width
+            if longest_s > HOUR_S:
+                return ""
+    return (
+        "even at its time limits all of this is over within one hour: what that hour does to "
+        "models' APIs and neighbours is in every trial alike; more samples, or a second run at "
+        "another time of day, would show it"
+    )
 
 
 def _homes(experiment: Experiment, task: Task, band: str, able: Sequence[Offer]) -> frozenset[str]:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from sqlalchemy import Engine
 
+from ..models.alive import Alive
 from ..models.errors import BrokerError, Deposed, LedgerError
 from ..models.ledger.store import open_store
 from ..models.ledger.writing import next_fence_at_least, take_lead
@@ -48,12 +49,14 @@ class Home:
     Args:
         store: the ledger's address. broker: the queue server's.
         stop: set it, and `serve` steps down and returns.
+        alive: touched while both servers answer.
     """
 
     store: str
     broker: str
     stop: threading.Event
     say: Say
+    alive: Alive = field(default_factory=Alive)
     token: str = field(default_factory=token)
     _waits_s: float = SHORTEST_WAIT_S
 
@@ -85,6 +88,7 @@ class Home:
                 self.say("waits for the lead", leader=leader)
                 waited_for = leader
             self._waits_s = SHORTEST_WAIT_S
+            self.alive.touch()
             self.stop.wait(ASK_AGAIN_S)
 
     def _lead(self, ways: "_Ways", fence: int) -> None:
@@ -105,6 +109,7 @@ class Home:
                 self.say("lost the lead", fence=fence)
                 return
             service.tick(TICK_S)
+            self.alive.touch()
             news.look(service)
             self._waits_s = SHORTEST_WAIT_S
         ways.leases.step_down(self.token)

@@ -33,11 +33,12 @@ def outlook(plan: Plan, slots: int, measured_s: float | None = None) -> Outlook:
     longest_s, expected_s = 0.0, 0.0
     for wave in plan.waves:
         width = wave.concurrency or slots
-        longest_s += sum(_bound_s(plan, tasks, trial.key) for trial in wave.trials) / width
+        longest_s += sum(bound_s(plan, tasks, trial.key) for trial in wave.trials) / width
         expected_s += len(wave.trials) * (measured_s or 0.0) / width
     return Outlook(longest_s, None if measured_s is None else expected_s, slots)
 
 
-def _bound_s(plan: Plan, tasks: Mapping[str, Task], key: TrialKey) -> float:
+def bound_s(plan: Plan, tasks: Mapping[str, Task], key: TrialKey) -> float:
+    """Seconds that a trial's time limits allow its agent and its verifier."""
     task = tasks[key.cell.task]
     return agent_timeout_s(plan.experiment, task, key) + task.spec.verifier_timeout_s

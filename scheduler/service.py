@@ -17,13 +17,12 @@ from ..models.errors import WireError
 from ..models.ledger.attempts import abandon, place_over
 from ..models.ledger.events import note
 from ..models.ledger.ingest import Ending, ingest
-from ..models.ledger.nodes import write_node, write_probe
+from ..models.ledger.nodes import write_node
 from ..models.ledger.open_work import open_work
 from ..models.ledger.rounds import STOPPED
 from ..models.ledger.states import states
 from ..models.message import AttemptRecord
 from ..models.node import NodeProfile
-from ..models.probe import Probe
 from .collect import Collector
 from .deaf import Deaf
 from .endings import ending
@@ -65,7 +64,7 @@ class Service:
     nodes: dict[str, str] = field(default_factory=dict)
     _looked_at: float = 0.0
     _suspects: set[str] = field(default_factory=set)
-    _told: dict[str, tuple[str, object]] = field(default_factory=dict)
+    _profiles: dict[str, str] = field(default_factory=dict)
     _deaf: Deaf = field(default_factory=Deaf)
     _known: dict[str, NodeState] = field(default_factory=dict)
 
@@ -112,7 +111,8 @@ class Service:
                 window.pause()
             elif state == "active":
                 window.resume()
-            if state != "active" and not window.running and name != self.only:
+            idle = state != "active" or window.finished  # what is owed all the same is read anew
+            if idle and not window.running and name != self.only:
                 del self.windows[name]
 
     def _cancel(self, name: str, window: Window) -> None:
@@ -208,6 +208,8 @@ class Service:
             self.tell(Happened(name, key, ingested, record, replay))
             if ingested.accepted and self.watch is not None and name == self.only:
                 self._heed(name, self.watch.ended(key.sample))
+        for one in endings:  # what is left was ended before, by another hand
+            window.running.pop(one.attempt, None)
 
     def _end_what_ran_out(self) -> None:
         over = {one.attempt: one for one in self.leases.run_out()}
@@ -241,16 +243,8 @@ class Service:
         self._known = {node.id: node for node in nodes}
         self.leases.despair_of([node.id for node in nodes if not node.fresh])
         for node in nodes:
-            self._write_down(node)
-
-    def _write_down(self, node: NodeState) -> None:
-        """Keep what a node tells of itself, where it is new."""
-        profile, probe = node.hello.get("profile"), node.hello.get("probe")
-        if not isinstance(profile, str) or self._told.get(node.id) == (profile, probe):
-            return
-        known = NodeProfile.model_validate_json(profile)
-        write_node(self.engine, node.id, known, fence=self.fence)
-        if probe is not None:
-            told = Probe.model_validate(probe)
-            write_probe(self.engine, node.id, told, fence=self.fence)
-        self._told[node.id] = (profile, probe)
+            text = node.hello.get("profile")
+            if isinstance(text, str) and self._profiles.get(node.id) != text:
+                self._profiles[node.id] = text
+                profile = NodeProfile.model_validate_json(text)
+                write_node(self.engine, node.id, profile, fence=self.fence)

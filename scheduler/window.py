@@ -13,6 +13,7 @@ from ..models.lease.capacity import Capacity, floor_of
 from ..models.ledger import reading
 from ..models.ledger.attempts import Owed, Replay, owed, under_way
 from ..models.ledger.keys import trial_keys, wave_levels
+from ..models.ledger.live import node_standings
 from ..models.ledger.open_work import blobs_of
 from ..models.ledger.replays import owed_replays, replays_done, replays_open
 from ..models.ledger.rounds import last_wave_begun
@@ -73,10 +74,13 @@ class Window:
             began_at=time.time(),
             blobs=blobs_of(engine, name),
         )
+        for one in node_standings(engine, name):  # whoever led before, bands stay evenly spread
+            window.spread[one.band, one.node] = one.ended
         placed = under_way(engine, name)
         window._learn([one.owed.id for one in placed.values()])
-        for attempt, one in placed.items():
-            window._begin(attempt, one.owed, one.node)
+        for attempt, way in placed.items():
+            window._begin(attempt, way.owed, way.node)
+            window.spread[window._want(way.owed).band, way.node] += 1
         return window
 
     @property
@@ -207,7 +211,8 @@ class Window:
 
     def _learn(self, trials: list[str]) -> None:
         missing = [trial for trial in trials if trial not in self.keys]
-        self.keys |= trial_keys(self.engine, self.experiment.name, missing)
+        if missing:
+            self.keys |= trial_keys(self.engine, self.experiment.name, missing)
 
 
 def attempt_of(trial: Owed) -> str:

@@ -12,12 +12,11 @@ from ..models.errors import DesignError, InfranoiseError, PodError
 from ..models.evidence import Fault
 from ..models.message import AttemptMessage, AttemptRecord
 from .artefacts import Artefacts
-from .bearings import Bearings
 from .bundles import Bundles
-from .clock_offset import Instant
 from .harness.agent import Agent, Assignment, Tried, inside
 from .harness.choose import choose
 from .harness.verifier import verify
+from .meters.load import read_load
 from .pods.pod import Pod, PodOrder, Pods, Witnessed
 from .record import Surroundings, told
 from .slots import Slots
@@ -32,7 +31,7 @@ class Node:
     """What an attempt needs to know of the node that it runs on."""
 
     id: str
-    bearings: Bearings
+    profile_hash: str
     slots: Slots
     environ: Mapping[str, str] = field(default_factory=dict)
     artefacts: Artefacts = field(default_factory=Artefacts)
@@ -41,29 +40,27 @@ class Node:
 
 def run_attempt(message: AttemptMessage, pods: Pods, node: Node) -> AttemptRecord:
     """Run one attempt to its end and return what it left. Raises nothing but by a bug of ours."""
-    return _told(message, node, lambda story: _live(message, pods, node, story))
+    return _told(message, node, lambda here, story: _live(here, pods, node, story))
 
 
 def refused_attempt(message: AttemptMessage, refusal: PodError, node: Node) -> AttemptRecord:
     """The record of an attempt for which this node has no pods."""
 
-    def refuse(_: Story) -> None:
+    def refuse(_: AttemptMessage, __: Story) -> None:
         raise refusal
 
     return _told(message, node, refuse)
 
 
-def _told(message: AttemptMessage, node: Node, live: Callable[[Story], None]) -> AttemptRecord:
-    began, cpu_s = Instant.now(), time.thread_time()
-    message = on_this_clock(message, began.at)
-    story = Story(began_at=began.at)
-    ceiling_bytes = message.limits.memory_ceiling_bytes
-    with (
-        node.bearings.watch.span() as load,
-        node.slots.taken(message.attempt_id, ceiling_bytes) as neighbours,
-    ):
+def _told(
+    message: AttemptMessage, node: Node, live: Callable[[AttemptMessage, Story], None]
+) -> AttemptRecord:
+    received_at, cpu_s, load_start = time.time(), time.thread_time(), read_load()
+    message = on_this_clock(message, received_at)
+    story = Story(began_at=received_at)
+    with node.slots.taken(message.attempt_id) as neighbours:
         try:
-            live(story)
+            live(message, story)
         except PodError as error:
             story.fault = Fault(cause=error.cause, message=str(error), facts=error.facts)
         except DesignError as error:
@@ -75,12 +72,13 @@ def _told(message: AttemptMessage, node: Node, live: Callable[[Story], None]) ->
             story.fault, story.harness_fault = withdrawn, ""
     around = Surroundings(
         node.id,
-        node.bearings,
+        node.profile_hash,
+        message.runtime,
         node.slots.size,
         neighbours,
-        load,
-        began,
-        ended=Instant.now(),
+        received_at,
+        load_start,
+        load_end=read_load(),
         overhead_cpu_s=time.thread_time() - cpu_s,
     )
     blobs = node.bundles.place(message.blobs) if node.bundles else None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import redis
 
+from ..models.alive import Alive
 from ..models.lease import keys, scripts
 from ..models.lease.capacity import Capacity
 from .sent import Sent
@@ -36,6 +37,7 @@ class Membership:
         pulse: another, for heartbeats alone.
         stop: called with an attempt that this node holds no longer, or that was cancelled.
         hello: what home is told of the node beside its capacity.
+        alive: touched when the server has answered a heartbeat.
     """
 
     client: "redis.Redis"
@@ -44,6 +46,7 @@ class Membership:
     stop: Callable[[str], None]
     hello: Mapping[str, object]
     pulse: "redis.Redis | None" = None
+    alive: Alive = field(default_factory=Alive)
     incarnation: str = field(default_factory=lambda: uuid.uuid4().hex)
     _held: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -61,10 +64,12 @@ class Membership:
         capacity: Capacity,
         stop: Callable[[str], None],
         hello: Mapping[str, object],
+        alive: Alive | None = None,
     ) -> "Membership":
         """A membership with connections of its own to the server at an address."""
         made = cls(way_to_work(address), node, capacity, stop, hello)
         made.pulse = way_of_pulse(address, made._connects)
+        made.alive = alive or made.alive
         return made
 
     def join(self) -> None:
@@ -104,30 +109,6 @@ class Membership:
             *(self.capacity.slots, self._state, json.dumps(self.hello)),
         )
         self._run(scripts.HELLO, *words)
-
-    def tell(self, facts: Mapping[str, object]) -> None:
-        """Say hello again with these facts in place of earlier ones of their names.
-
-        Raises:
-            ConnectionError: the server does not answer; they go out with the next hello.
-        """
-        self.hello = {**self.hello, **facts}
-        try:
-            self.say_hello()
-        except redis.RedisError as error:
-            raise ConnectionError(str(error)) from error
-
-    def server_time_s(self) -> float:
-        """The server's clock, by which leases run: Unix seconds.
-
-        Raises:
-            ConnectionError: the server does not answer.
-        """
-        try:
-            seconds, micros = self.client.time()
-        except redis.RedisError as error:
-            raise ConnectionError(str(error)) from error
-        return float(seconds) + float(micros) / 1e6
 
     def start(self, attempt: str, fence: int) -> bool:
         """Whether this node may start the attempt: once, and only while the lease is its own."""
@@ -190,6 +171,7 @@ class Membership:
             self._look_who_answers(pulse)
             self._connected_anew = False
         self._sent.forget_old()
+        self.alive.touch()
 
     def _connects(self) -> None:
         self._connected_anew = True

@@ -2,9 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..models.evidence import Fault
 from .pods.pod import Pod
@@ -13,63 +13,48 @@ from .pods.pod import Pod
 @dataclass(slots=True)
 class Neighbours:
     """Other attempts under way beside one attempt: when it started, at most, when it ended, and
-    their mean over its time. `ceilings_peak_bytes` is the highest sum of the memory ceilings of
-    those that ran at one time, itself among them."""
+    the mean over its time."""
 
     start: int = 0
     peak: int = 0
     end: int = 0
     mean: float = 0.0
-    ceilings_peak_bytes: int = 0
-    ceiling_bytes: int = 0
-    _began: float = field(default_factory=lambda: time.monotonic())
-    _since: float = field(default_factory=lambda: time.monotonic())
-    _area: float = 0.0
-
-    def weigh(self, others: int) -> None:
-        """Count the time since the last change as spent beside so many others."""
-        now = time.monotonic()
-        self._area += others * (now - self._since)
-        self._since = now
-        self.mean = self._area / (now - self._began) if now > self._began else float(others)
 
 
 class Slots:
-    """The attempts under way on this worker. Safe from many threads."""
+    """The attempts under way on this worker. Safe from many threads.
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    Args:
+        size: how many it may hold.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, size: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.size, self._clock = size, clock
+        self._together_s, self._as_of_s = 0.0, clock()  # attempts under way, over time
         self._lock = threading.Lock()
         self._fewer = threading.Condition(self._lock)
         self._running: dict[str, Neighbours] = {}
         self._pods: dict[str, Pod] = {}
         self._withdrawn: dict[str, Fault] = {}
         self._killing: set[str] = set()
-        self._kept_free = False
 
     @contextmanager
-    def taken(self, attempt: str, ceiling_bytes: int | None = None) -> Iterator[Neighbours]:
-        """Count an attempt as running while inside; the yielded counts are kept up.
-
-        Waits while somebody has the node for himself (`alone`).
-
-        Args:
-            ceiling_bytes: its memory ceiling; None: uncapped.
-        """
-        with self._fewer:
-            self._fewer.wait_for(lambda: not self._kept_free)
-            self._weigh()
-            mine = Neighbours(start=len(self._running), ceiling_bytes=ceiling_bytes or 0)
+    def taken(self, attempt: str) -> Iterator[Neighbours]:
+        """Count an attempt as running while inside; the yielded counts are kept up."""
+        with self._lock:
+            before_s, since_s = self._together_until_now(), self._as_of_s
+            mine = Neighbours(start=len(self._running), peak=len(self._running))
             self._running[attempt] = mine
-            ceilings_bytes = sum(one.ceiling_bytes for one in self._running.values())
-            for one in self._running.values():
-                one.peak = max(one.peak, len(self._running) - 1)
-                one.ceilings_peak_bytes = max(one.ceilings_peak_bytes, ceilings_bytes)
+            for other in self._running.values():
+                other.peak = max(other.peak, len(self._running) - 1)
         try:
             yield mine
         finally:
             with self._lock:
-                self._weigh()
+                together_s = self._together_until_now() - before_s
+                alone_s = self._as_of_s - since_s
+                mine.mean = together_s / alone_s - 1 if alone_s > 0 else float(mine.start)
                 del self._running[attempt]
                 self._pods.pop(attempt, None)
                 self._withdrawn.pop(attempt, None)
@@ -77,28 +62,12 @@ class Slots:
                 mine.end = len(self._running)
                 self._fewer.notify_all()
 
-    def _weigh(self) -> None:
-        for one in self._running.values():
-            one.weigh(len(self._running) - 1)
-
-    @contextmanager
-    def alone(self, *, within_s: float) -> Iterator[bool]:
-        """Keep the node free of attempts while inside; those that come meanwhile wait.
-
-        Yields: False where attempts were still under way after so long; then nothing is kept free.
-        """
-        with self._fewer:
-            free = self._fewer.wait_for(
-                lambda: not (self._running or self._kept_free), timeout=within_s
-            )
-            self._kept_free = self._kept_free or free
-        try:
-            yield free
-        finally:
-            if free:
-                with self._fewer:
-                    self._kept_free = False
-                    self._fewer.notify_all()
+    def _together_until_now(self) -> float:
+        """Seconds of all attempts added up; asked whenever their number is about to change."""
+        now_s = self._clock()
+        self._together_s += len(self._running) * (now_s - self._as_of_s)
+        self._as_of_s = now_s
+        return self._together_s
 
     def hold(self, attempt: str, pod: Pod) -> None:
         """Remember the pod of an attempt under way, so that others can stop it."""

@@ -113,9 +113,7 @@ def _conditions_lead(run: RunFacts) -> str:
         else "every requested limit was in force"
     )
     how = f"with ceilings enforced by {listed(hows)}" if hows else "with unknown enforcement"
-    said = counted(len(run.warned), "kind")
-    doubts = f"; {said} of validity warning" if run.warned else ""
-    return f"The attempts ran on {counted(len(run.nodes), 'node')}, {how}; {differs}{doubts}."
+    return f"The attempts ran on {counted(len(run.nodes), 'node')}, {how}; {differs}."
 
 
 def _conditions_tables(run: RunFacts) -> Iterator[Table]:
@@ -152,26 +150,9 @@ def _conditions_tables(run: RunFacts) -> Iterator[Table]:
             [(row.what, f"{row.attempts:,}", listed(row.bands)) for row in shown],
             words=(2,),
         )
-    if run.warned:
-        yield table(
-            "Validity warnings: something besides the assigned factors took part; the attempts "
-            "count all the same",
-            ("warning", "what it says", "attempts", "infra errors"),
-            [
-                (
-                    row.warning.replace("_", " "),
-                    row.meaning,
-                    f"{row.attempts:,} of {row.judged:,}",
-                    f"{row.infra_errors:,}",
-                )
-                for row in run.warned
-            ],
-            words=(1,),
-        )
     if run.readings:
         yield table(
-            "Readings of every attempt: load and neighbours (start, worst between, end), egress, "
-            "clock, speed of the node",
+            "Load and neighbours, read at the start and the end of every attempt",
             ("reading", "attempts", "lowest", "median", "highest"),
             [_reading_line(reading) for reading in run.readings],
         )

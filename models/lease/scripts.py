@@ -1,8 +1,10 @@
 """The scripts, in Lua: each is one step that cannot be seen half done.
 
-Numbers are whole: milli-cores and bytes. Every script takes the time from the server. A script that
-only a leader may run wants its fence as the first argument, and refuses with `DEPOSED` and the
-fence that leads now; 0 is for a run of one's own, beside which no other scheduler can be.
+Numbers are whole: milli-cores and bytes. They are written with `whole`, since Redis 7.0 would write
+0 with a minus as `-0` and 2e11 as `2e+11`, and then take them for no integers. Every script takes
+the time from the server. A script that only a leader may run wants its fence as the first argument,
+and refuses with `DEPOSED` and the fence that leads now; 0 is for a run of one's own, beside which
+no other scheduler can be.
 """
 
 DEPOSED = "DEPOSED"  # the first word of a refusal
@@ -12,6 +14,7 @@ local function now()
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
+local function whole(n) return string.format('%.0f', n) end
 local P = 'infranoise:'
 local function deposed(fence)
   local leads = redis.call('HGET', P .. 'leader', 'fence') or '0'
@@ -56,7 +59,7 @@ end
 local state = redis.call('HGET', key, 'state') == 'drain' and 'drain' or ARGV[6]
 redis.call('HSET', key, 'incarnation', ARGV[2], 'state', state,
   'cpu', ARGV[3], 'memory', ARGV[4], 'slots', ARGV[5],
-  'free_cpu', cpu, 'free_memory', memory, 'free_slots', slots, 'hello', ARGV[7])
+  'free_cpu', whole(cpu), 'free_memory', whole(memory), 'free_slots', slots, 'hello', ARGV[7])
 redis.call('ZADD', P .. 'beats', now(), node)
 return 1
 """
@@ -94,11 +97,11 @@ for i = 4, #ARGV, 4 do
      and tonumber(got[3]) >= memory and tonumber(got[4]) >= 1
      and redis.call('EXISTS', P .. 'lease:' .. attempt) == 0 then
     fence = redis.call('INCR', P .. 'fence')
-    redis.call('HINCRBY', key, 'free_cpu', -cpu)
-    redis.call('HINCRBY', key, 'free_memory', -memory)
+    redis.call('HINCRBY', key, 'free_cpu', whole(0 - cpu))
+    redis.call('HINCRBY', key, 'free_memory', whole(0 - memory))
     redis.call('HINCRBY', key, 'free_slots', -1)
-    redis.call('HSET', P .. 'lease:' .. attempt, 'node', node, 'fence', fence, 'cpu', cpu,
-      'memory', memory, 'incarnation', got[5], 'started', 0)
+    redis.call('HSET', P .. 'lease:' .. attempt, 'node', node, 'fence', whole(fence),
+      'cpu', ARGV[i + 2], 'memory', ARGV[i + 3], 'incarnation', got[5], 'started', 0)
     redis.call('SADD', P .. 'held:' .. node, attempt)
     redis.call('ZADD', P .. 'expiry', at + tonumber(ARGV[3]), attempt)
   end

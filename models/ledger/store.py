@@ -44,7 +44,8 @@ def open_store(address: str | Path) -> Engine:
             bring_up_to_date(engine)
     except (LedgerError, SQLAlchemyError, ImportError, ValueError, OSError) as error:
         kind = type(error) if isinstance(error, LedgerError) else LedgerError
-        raise kind(f"store {_shown(address)}: {error}") from error
+        remedy = "; start it, or correct --store (INFRANOISE_STORE)" if kind is StoreAway else ""
+        raise kind(f"store {_shown(address)}: {error}{remedy}") from error
     return engine
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from infranoise.cli.asked_experiment import asked_experiment
 from infranoise.cli.flower import command, variables
 from infranoise.cli.flower_config import format_task
 from infranoise.cli.logs import kept
@@ -15,7 +16,7 @@ from infranoise.cli.scheduler_service import say_json, say_plainly
 from infranoise.cli.secret_files import from_files
 from infranoise.cli.submit import place_for
 from infranoise.cli.worker import Asked
-from infranoise.models.errors import DesignError
+from infranoise.models.errors import BrokerError, DesignError
 
 COMMANDS = (
     *("scheduler", "worker", "flower", "submit", "status", "watch", "pause", "resume", "cancel"),
@@ -50,6 +51,31 @@ def test_what_is_missing_is_named_with_its_variable(words: str) -> None:
     assert code == 2
     assert any(option in said for option in NEEDS[words])
     assert "INFRANOISE_" in run(f"{words.split()[0]} --help")[1]
+
+
+def test_defaults_in_help_are_not_taken_for_markup() -> None:
+    said = " ".join(run("worker --help")[1].split())
+    assert "[default: the host's name]" in said
+    assert "overrides [pods] runtime" in " ".join(run("submit --help")[1].split())
+
+
+@pytest.mark.parametrize("broker", ["redis://:secret@127.0.0.1:1/0", "nonsense"])
+@pytest.mark.parametrize("words", ["nodes", "nodes show n1", "nodes drain n1"])
+def test_a_queue_server_that_does_not_answer_is_named_with_the_remedy(
+    words: str, broker: str
+) -> None:
+    ended = CliRunner().invoke(app, words.split(), env={"INFRANOISE_BROKER_URL": broker})
+    assert isinstance(ended.exception, BrokerError)
+    assert broker.rpartition("@")[2] in str(ended.exception)
+    assert "correct --broker (INFRANOISE_BROKER_URL" in str(ended.exception)
+    assert "secret" not in str(ended.exception)
+
+
+def test_a_bundled_experiment_needs_no_file() -> None:
+    experiment, _ = asked_experiment(Path("bundled:headroom"))
+    assert (experiment.name, experiment.tasks) == ("headroom", ("bundled:headroom",))
+    with pytest.raises(DesignError, match="bundled experiments are bundled:headroom"):
+        asked_experiment(Path("bundled:nothing"))
 
 
 def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
@@ -95,9 +121,7 @@ class TestFlower:
             SimpleNamespace(uuid="ab12.3", kwargs=kwargs, args="(…)", result="'reward 1'")
         )
         assert task.kwargs == "tb/x by a@m"
-        assert task.args == (
-            "band 3x, sample 2, attempt 3 of ab12: https://noise.example/trials/ab12"
-        )
+        assert task.args == ("band 3x, sample 2, attempt 3: https://noise.example/trials/ab12")
         assert task.result == "reward 1"
 
     @pytest.mark.parametrize("kwargs", [None, "", "{'task': 'cut of", "[1]", "{'other': 1}"])

@@ -116,3 +116,16 @@ def test_and_planned_where_pods_are_a_cluster_s(
     with file.open("a") as text:
         text.write("[pods.kubernetes]\npods_per_node = 4\n")
     assert planned(file, capsys, runtime="kubernetes")["samples"] == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [('network = "none"', "cannot promise it"), ("[factors]\negress_mbps = [10]", "egress_mbps")],
+)
+def test_what_a_cluster_cannot_do_is_refused_before_anything_is_planned(
+    tmp_path: Path, line: str, why: str
+) -> None:
+    file = tmp_path / "some.toml"
+    file.write_text(f'tasks = ["bundled:headroom"]\n[pods]\nruntime = "kubernetes"\n{line}\n')
+    with pytest.raises(DesignError, match=why):
+        plan(file, Question(), as_json=True)

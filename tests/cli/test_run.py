@@ -20,7 +20,7 @@ from infranoise.models.ledger import reading
 from infranoise.models.ledger.reading import AttemptLine
 from infranoise.models.ledger.store import open_store
 
-TASKS = ("crate-unpack", "prime-gap", "river-graph")  # killed at 1x; up to 1.5x; up to 2x
+TASKS = ("crate-unpack", "prime-gap")  # killed at 1x; up to 1.5x
 EXPERIMENT = """
 name = "small"
 tasks = {tasks}
@@ -48,14 +48,19 @@ class Done:
     attempts: tuple[AttemptLine, ...]
 
     def of(self, entry: str, band: str) -> list[AttemptLine]:
-        return [line for line in self.attempts if (line.entry, line.band) == (entry, band)]
+        return [line for line in self.first if (line.entry, line.band) == (entry, band)]
+
+    @property
+    def first(self) -> list[AttemptLine]:
+        """Attempts that are no replays."""
+        return [line for line in self.attempts if not line.replay_of]
 
 
-def run(folder: Path, runtime: str) -> Done:
+def run(folder: Path, runtime: str, *more: str) -> Done:
     paths = {path.name: path for path in materialise("headroom", cache_folder(os.environ))}
     tasks = json.dumps([str(paths[name]) for name in TASKS])
     (folder / "small.toml").write_text(EXPERIMENT.format(tasks=tasks))
-    options = ("--runtime", runtime, "--out", "out", "--json")
+    options = ("--runtime", runtime, "--out", "out", "--json", *more)
     ended = subprocess.run(
         [sys.executable, "-m", "infranoise", "run", "small.toml", *options],
         cwd=folder,
@@ -71,7 +76,7 @@ def run(folder: Path, runtime: str) -> Done:
 
 @pytest.fixture(scope="module")
 def on_processes(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    return run(tmp_path_factory.mktemp("process"), "process")
+    return run(tmp_path_factory.mktemp("process"), "process", "--replay-kills", "3x")
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +158,33 @@ def test_both_runtimes_agree_on_every_verdict(on_processes: Done, in_containers:
     def verdicts(done: Done) -> dict[tuple[str, str, str, int], tuple[str | None, ...]]:
         return {
             (line.task, line.entry, line.band, line.number): (line.verdict, line.cause, line.oom)
-            for line in done.attempts
+            for line in done.first
         }
 
     assert verdicts(on_processes) == verdicts(in_containers)
+
+
+def test_killed_trials_run_again_at_a_higher_ceiling_and_split_the_lift(on_processes: Done) -> None:
+    killed = {
+        line.id: line for line in on_processes.first if line.cause == "oom_killed" and line.accepted
+    }
+    again = [line for line in on_processes.attempts if line.replay_of]
+    assert {line.replay_of for line in again} == set(killed)
+    for line in again:
+        first, second = killed[str(line.replay_of)].record, line.record
+        assert first is not None
+        assert second is not None
+        assert not line.accepted
+        ceilings = [
+            one.conditions.effective.memory_ceiling_bytes
+            for one in (first, second)
+            if one.conditions.effective and one.conditions.effective.memory_ceiling_bytes
+        ]
+        assert ceilings[1] == 3 * ceilings[0]
+    store = open_store(on_processes.out / "ledger.sqlite")
+    counted = sum(cell.n for cell in reading.cell_counts(store, "small"))
+    assert counted == len(TASKS) * 2 * 3, "trials, no replays"
+    replayed = on_processes.document["bands"][1]["split"]["replayed"]
+    assert (replayed["killed"], replayed["replays"]) == (len(killed), len(again))
+    rescued = sum(line.verdict == "passed" for line in again)
+    assert replayed["rescue"] == rescued / (len(TASKS) * 2)

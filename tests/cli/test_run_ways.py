@@ -1,4 +1,4 @@
-"""Ways to run beside the plain one, in real pods: kills replayed, like arms, an early stop."""
+"""Ways to run beside the plain one, in real pods: like arms, an early stop."""
 
 import json
 import os
@@ -9,23 +9,9 @@ from typing import Any
 
 import pytest
 
-from infranoise.bundled.materialise import materialise
-from infranoise.cli.settle import cache_folder
 from infranoise.models.ledger import reading
 from infranoise.models.ledger.store import open_store
 
-KILLS = """
-name = "kills"
-tasks = {tasks}
-samples = 2
-bands = ["1x", "3x"]
-[[entries]]
-agent = "policy"
-model = "heavy"
-[pods]
-runtime = "process"
-network = "none"
-"""
 CHANCE = """
 name = "chance"
 tasks = ["task-*"]
@@ -59,33 +45,6 @@ def run(folder: Path, file: str, *options: str) -> dict[str, Any]:
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return json.loads(ended.stdout)  # type: ignore[no-any-return]
-
-
-def test_killed_trials_run_again_at_a_higher_ceiling_and_split_the_lift(tmp_path: Path) -> None:
-    paths = {path.name: path for path in materialise("headroom", cache_folder(os.environ))}
-    tasks = json.dumps([str(paths[name]) for name in ("crate-unpack", "twin-blobs")])
-    (tmp_path / "kills.toml").write_text(KILLS.format(tasks=tasks))
-    document = run(tmp_path, "kills.toml", "--replay-kills", "3x")
-    store = open_store(tmp_path / "out" / "ledger.sqlite")
-    lines = list(reading.attempts(store, "kills"))
-    killed = {line.id: line for line in lines if line.cause == "oom_killed" and line.accepted}
-    again = [line for line in lines if line.replay_of]
-    assert {line.replay_of for line in again} == set(killed)
-    for line in again:
-        first, second = killed[str(line.replay_of)].record, line.record
-        assert first is not None
-        assert second is not None
-        assert not line.accepted
-        ceilings = [
-            one.conditions.effective.memory_ceiling_bytes
-            for one in (first, second)
-            if one.conditions.effective and one.conditions.effective.memory_ceiling_bytes
-        ]
-        assert ceilings[1] == 3 * ceilings[0]
-    assert sum(cell.n for cell in reading.cell_counts(store, "kills")) == 8, "trials, no replays"
-    replayed = document["bands"][1]["split"]["replayed"]
-    assert (replayed["killed"], replayed["replays"]) == (len(killed), len(again))
-    assert replayed["rescue"] == sum(line.verdict == "passed" for line in again) / 4
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
+from infranoise.models.band import Band
 from infranoise.models.experiment import Experiment
 from infranoise.models.lease.capacity import Capacity
 from infranoise.models.spec import Spec
 from infranoise.models.task import Task
-from infranoise.scheduler.feasibility import Feasibility, Offer, feasible
+from infranoise.scheduler.feasibility import Feasibility, Offer, feasible, within_one_hour
+from infranoise.scheduler.plan import plan
 
 GIB = 1 << 30
 Check = Callable[..., Feasibility]
@@ -73,3 +75,16 @@ def test_without_nodes_nothing_is_checked_and_that_is_said(check: Check) -> None
     found = check()
     assert not found.refusals
     assert "no node is known yet" in found.warnings[0]
+
+
+@pytest.mark.parametrize(("samples", "told"), [(1, True), (200, False)])
+def test_a_plan_that_is_over_within_one_hour_is_told(
+    make_experiment: Callable[..., Experiment],
+    make_task: Callable[..., Task],
+    samples: int,
+    told: bool,
+) -> None:
+    tasks = [make_task(spec=Spec(memory_mib=1024, agent_timeout_s=30))]
+    made = plan(make_experiment(samples=samples, bands=[Band.shorthand("1x")]), tasks)
+    words = within_one_hour(made, [node("a"), node("b")])
+    assert ("over within one hour" in words) == told

@@ -250,3 +250,30 @@ def test_a_record_goes_home_even_when_its_lease_is_gone(
     leases.revoke(["a"])
     assert not member.finish("a", json.dumps({"facts": 1}))
     assert client.xlen(keys.RECORDS) == 1
+
+
+@pytest.mark.parametrize("back_s", [20, 3600])
+def test_a_clock_that_was_put_back_keeps_nothing_alive(
+    leases: Leases, join: Join, client: "redis.Redis", back_s: int
+) -> None:
+    join().start("a", grant(leases, "a")[0])
+    ahead_ms = 1000 * (time.time() + back_s)
+    client.zadd(keys.BEATS, {"n": ahead_ms})
+    client.zadd(keys.EXPIRY, {"a": ahead_ms})
+    client.hset(f"{keys.PREFIX}:reaper", mapping={"at": ahead_ms, "hold": ahead_ms})
+    assert leases.run_out() == []
+    now_ms = 1000 * time.time()
+    assert float(str(client.zscore(keys.BEATS, "n"))) <= now_ms + 1000
+    assert float(str(client.zscore(keys.EXPIRY, "a"))) <= now_ms + 11_000
+    assert float(str(client.hget(f"{keys.PREFIX}:reaper", "hold"))) <= now_ms + 6_000
+
+
+def test_what_ran_out_tells_how_long_its_node_was_silent(
+    leases: Leases, join: Join, client: "redis.Redis"
+) -> None:
+    join().start("a", grant(leases, "a")[0])
+    client.zadd(keys.BEATS, {"n": 1000 * time.time() - 7_000})
+    client.zadd(keys.EXPIRY, {"a": 0})
+    (over,) = leases.run_out()
+    assert over.silent_s is not None
+    assert 6.9 <= over.silent_s < 60  # the server's clock is a little behind ours

@@ -23,8 +23,9 @@ from kube_store import KINDS, Change, Denied, Object, Store
 
 Exec = Callable[[Object, list[str], web.WebSocketResponse], Awaitable[None]]
 Right = tuple[str, str]  # a resource, with its subresource, and a verb
+REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 PATH = re.compile(
-    r"/api/v1(?:/namespaces/(?P<ns>[^/]+))?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>\w+)(?P<rest>/.*)?)?)?"
+    r"/(?:api/v1|apis/networking.k8s.io/v1)(?:/namespaces/(?P<ns>[^/]+))?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>\w+)(?P<rest>/.*)?)?)?"
 )
 REQUIREMENT = re.compile(r"(!?[\w./-]+)(?:(==|=|!=)([\w.-]*))?")
 FIELDS = {"metadata.name", "metadata.namespace", "status.phase", "spec.nodeName",
@@ -150,6 +151,8 @@ class FakeApi:
                 raise Denied(401, "Unauthorized", "Unauthorized")
             if request.path == "/version":
                 return self._json({"major": "1", "minor": "36", "gitVersion": "v1.36.2"})
+            if request.path == REVIEW:
+                return self._json(self._review(await request.json()), 201)
             place = PATH.fullmatch(request.path)
             if place is None or place["resource"] not in KINDS:
                 raise Denied(404, "NotFound", "the server could not find the requested resource")
@@ -179,8 +182,9 @@ class FakeApi:
                     f'{resource} "{body["metadata"].get("name")}" is forbidden: exceeded quota: q'
                 )
                 raise Denied(403, "Forbidden", words)
+            dry = "dryRun" in request.query
             strict = request.query.get("fieldValidation") == "Strict"
-            made = self.store.create(resource, place, body, strict=strict)
+            made = self.store.create(resource, place, body, strict=strict, dry=dry)
             if self.loses_answers:
                 self.loses_answers -= 1
                 raise Denied(504, "Timeout", "the answer was lost")
@@ -221,6 +225,12 @@ class FakeApi:
                     f'{resource} is forbidden: User "worker" cannot {verb} resource "{resource}"'
                 )
                 raise Denied(403, "Forbidden", words)
+
+    def _review(self, body: Object) -> Object:
+        asked = body["spec"]["resourceAttributes"]
+        what = "/".join(filter(None, (asked["resource"], asked.get("subresource"))))
+        allowed = self.allowed is None or (what, asked["verb"]) in self.allowed
+        return body | {"status": {"allowed": allowed}}
 
     def _proxy(self, node: str, path: str) -> web.Response:
         """A kubelet behind the API server: it tells its configuration, or is not there."""

@@ -49,6 +49,8 @@ class DockerKubelet:
         self._folder = tempfile.TemporaryDirectory(prefix="kubelet-")
         self._threads: list[threading.Thread] = []
         self.forgets_oom, self._network = False, network
+        self.walls = self.shapes = False
+        self._addresses: dict[str, str] = {}
         self.store.create("nodes", "", node)
         self.store.heard.append(self._hear)
         self.api.execute = self._execute
@@ -69,6 +71,9 @@ class DockerKubelet:
         self._docker.close()
 
     def _hear(self, change: Change) -> None:
+        if change.resource == "networkpolicies" and change.type == "ADDED" and self.walls:
+            self._go(self._wall, change.object)
+            return
         if change.resource == "pods" and change.type == "ADDED":
             self._go(self._live, change.object)
         leaves = "deletionTimestamp" in change.object["metadata"]
@@ -110,10 +115,20 @@ class DockerKubelet:
             ended = {"exitCode": 128, "reason": "StartError", "message": str(error.explanation)}
             self._tell(pod, {"terminated": ended}, "Failed")
             return
+        networks = self._docker.inspect_container(made)["NetworkSettings"]["Networks"]
+        self._addresses[made] = next(iter(networks.values()), {}).get("IPAddress", "")
         self._tell(pod, {"running": {"startedAt": now()}}, "Running")
         self._go(self._keep_house, pod, made)
         self._docker.wait(made)
         self._ended(pod, made)
+
+    def _wall(self, policy: Object) -> None:
+        """What a plugin that enforces policies does: here, to pods that are cut off altogether."""
+        wanted = policy["spec"]["podSelector"]["matchLabels"].items()
+        for pod in self.store.all_of("pods"):
+            if wanted <= pod["metadata"]["labels"].items():
+                made = self._containers[pod["metadata"]["uid"]]
+                self._docker.disconnect_container_from_network(made, "bridge")
 
     def _fits(self, container: Object) -> bool:
         asked = container["resources"].get("requests") or {}
@@ -206,6 +221,9 @@ class DockerKubelet:
             "imageID": container["image"],
         }
         status: Object = {"containerStatuses": [one]}
+        made = self._containers.get(pod["metadata"]["uid"], "")
+        if address := self._addresses.get(made):
+            status["podIP"] = address
         place, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
         if phase:
             status["phase"] = phase

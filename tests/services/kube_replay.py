@@ -87,6 +87,24 @@ class ReplayKubelet:
         self._store.play(step["type"], pod, played["metadata"] | {}, status)
 
 
+def buries(store: Store) -> None:
+    """Let pods that are told to go be gone a moment later, as a kubelet does."""
+
+    def bury(change: Change) -> None:
+        metadata = change.object["metadata"]
+        if change.resource == "pods" and metadata.get("deletionGracePeriodSeconds", 0) > 0:
+            late = threading.Timer(0.05, gone, (metadata["namespace"], metadata["name"]))
+            late.daemon = True
+            late.start()
+
+    def gone(namespace: str, name: str) -> None:
+        with store.lock:
+            if ("pods", namespace, name) in store.objects:
+                store.delete("pods", namespace, name, grace_s=0)
+
+    store.heard.append(bury)
+
+
 def scenarios() -> list[str]:
     """Every recording that is one pod's story."""
     found = (path.stem for path in sorted(GOLDEN.glob("*.json")))

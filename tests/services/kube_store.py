@@ -21,6 +21,7 @@ KINDS = {
     "events": "Event",
     "nodes": "Node",
     "configmaps": "ConfigMap",
+    "networkpolicies": "NetworkPolicy",
 }
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 NAME_RULE = (
@@ -106,7 +107,13 @@ class Store:
     # --- writing ---
 
     def create(
-        self, resource: str, namespace: str, body: Object, *, strict: bool = False
+        self,
+        resource: str,
+        namespace: str,
+        body: Object,
+        *,
+        strict: bool = False,
+        dry: bool = False,
     ) -> Object:
         with self.lock:
             found = copy.deepcopy(body)
@@ -128,7 +135,7 @@ class Store:
             if resource == "pods":
                 for change in self.admit:
                     change(found)
-            return self._put("ADDED", resource, found)
+            return found if dry else self._put("ADDED", resource, found)
 
     def patch(
         self, resource: str, namespace: str, name: str, patch: Object, *, sub: str = ""

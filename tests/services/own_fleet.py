@@ -41,11 +41,17 @@ def until(condition: Callable[[], object], what: str, log: "Process | None" = No
 class Process:
     """A service of the fleet; its output goes to a file."""
 
-    def __init__(self, words: tuple[str, ...], environ: dict[str, str], log: Path) -> None:
+    def __init__(
+        self,
+        words: tuple[str, ...],
+        environ: dict[str, str],
+        log: Path,
+        inside: tuple[str, ...] = (),
+    ) -> None:
         self.log = log
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                (*PROGRAM, *words),
+                (*inside, *PROGRAM, *words),
                 env=os.environ | environ,
                 stdout=output,
                 stderr=subprocess.STDOUT,

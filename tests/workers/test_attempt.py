@@ -27,7 +27,6 @@ from infranoise.models.task_file import load_task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.workers.artefacts import Artefacts
 from infranoise.workers.attempt import Node, run_attempt
-from infranoise.workers.bearings import Bearings
 from infranoise.workers.harness.agent import Assignment, Tried
 from infranoise.workers.pods.pod import Pod, Pods
 from infranoise.workers.runtimes import Runtimes
@@ -54,6 +53,7 @@ class Story:
     agent_timeout_s: float = 20.0
     keep_services: bool = False
     verifier_timeout_s: float = 20.0
+    home_ahead_s: float = 0.0
 
 
 STORIES = {
@@ -161,7 +161,7 @@ def _image_or(missing: Callable[[str], NoReturn]) -> None:
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    return Node("here", Bearings(), Slots(1), {}, Artefacts(tmp_path / "artefacts"))
+    return Node("here", "profile", Slots(1), {}, Artefacts(tmp_path / "artefacts"))
 
 
 Attempt = Callable[..., AttemptRecord]
@@ -192,7 +192,7 @@ def attempt(pods: Pods, node: Node, tmp_path_factory: pytest.TempPathFactory) ->
 
 def _message(folder: Path, story: Story, entry: Entry | None, runtime: str) -> AttemptMessage:
     entry = entry or Entry(agent="oracle")
-    now = time.time()
+    now = time.time() + story.home_ahead_s
     task = load_task(folder)
     return AttemptMessage(
         attempt_id=f"{folder.name}-{now:.6f}.1",
@@ -229,6 +229,13 @@ def test_a_story_ends_as_the_evidence_says(name: str, attempt: Attempt) -> None:
         story.cause,
         story.oom,
     ), outcome
+
+
+@pytest.mark.parametrize("home_ahead_s", [-3600, 3600])
+def test_the_clock_of_home_decides_nothing_on_a_node(attempt: Attempt, home_ahead_s: float) -> None:
+    record = attempt(Story("touch answer", home_ahead_s=home_ahead_s))
+    assert not record.evidence.deadline_exceeded
+    assert outcome_of(record).verdict == "passed"
 
 
 def test_kills_are_counted_in_the_phase_in_which_they_fell(attempt: Attempt) -> None:

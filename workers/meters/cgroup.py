@@ -133,6 +133,7 @@ def _parsed[T](folder: Path | None, name: str, parse: Callable[[str], T]) -> T |
     if folder is None:
         return None
     try:
-        return parse((folder / name).read_text())
+        with open(f"{folder}/{name}", "rb", buffering=0) as file:  # noqa: PTH123  (read very often)
+            return parse(file.read().decode())
     except OSError:
         return None

@@ -30,9 +30,14 @@ class Files:
             table.setdefault(key.strip(), value.strip())
         return table
 
+    def line(self, path: str, key: str) -> str:
+        """What follows the key in the first line that begins with it; "" where none does."""
+        _, _, rest = f"\n{self.text(path) or ''}".partition(f"\n{key} ")
+        return rest.partition("\n")[0].strip()
+
     def size_bytes(self, path: str, key: str) -> int | None:
         """A size that a table such as meminfo gives in kB, which is KiB."""
-        amount = _whole(self.table(path, ":").get(key, "").removesuffix(" kB"))
+        amount = _whole(self.line(path, f"{key}:").removesuffix(" kB"))
         return None if amount is None else amount * 1024
 
     def paths(self, folder: str, pattern: str) -> list[str]:

@@ -16,7 +16,7 @@ def table(shown: Shown) -> str:
     """Faults by kind, and whether each sentence holds."""
     counts = Counter(one.kind for one in shown.happened)
     rows = [f"{counts[kind]:5}  {kind}" for kind in sorted(counts)]
-    rows += [f"{0:5}  {kind} (nothing to break)" for kind in shown.missed if not counts[kind]]
+    rows += [f"{0:5}  {kind} (nothing to break)" for kind in shown.missed if kind not in counts]
     told = [
         f"{'holds' if one.holds else 'FAILS':6} {one.sentence}\n       {one.figures}"
         for one in shown.findings

@@ -6,7 +6,6 @@ A fault returns words for what it did; `Missed` where there was nothing to break
 import contextlib
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,8 @@ import sqlalchemy
 
 from infranoise.models.lease import keys
 from infranoise.models.message import node_queue
-from infranoise.workers.pods import owner, residue
+from infranoise.workers.pods import owner
+from infranoise.workers.pods.process import residue
 
 from .stage import Part, Stage
 
@@ -198,13 +198,16 @@ def cut_ledger(stage: Stage, random: Random) -> str:
 
 
 def reset_links(stage: Stage, random: Random) -> str:
-    return f"{sum(part.link.reset() for part in stage.parts.values())} connections"
+    links = [part.link for part in stage.parts.values() if part.link is not None]
+    return f"{sum(link.reset() for link in links)} connections"
 
 
 def hold_link(stage: Stage, random: Random) -> str:
     """One process hears nothing and is not heard, and nobody tells it so."""
     part = random.choice(list(stage.parts.values()))
     for_s = random.choice((2.0, LONGER_THAN_A_LEASE_S + 2))
+    if part.link is None:
+        raise Missed(f"{part.name} has no link of its own")
     part.link.hold()
     try:
         time.sleep(for_s)
@@ -259,10 +262,9 @@ def _fill(folder: Path, for_s: float) -> str:
     if not folder.is_mount():
         raise Missed(f"{folder} is no disk of its own")
     try:
-        subprocess.run(("fallocate", "-l", str(free_bytes), str(ballast)), check=False)
         with contextlib.suppress(OSError), ballast.open("ab") as file:
-            while True:  # what fallocate left
-                file.write(b"\0" * 4096)
+            while True:
+                file.write(b"\0" * 65536)
                 file.flush()
         time.sleep(for_s)
     finally:

@@ -34,7 +34,7 @@ class Schedule:
     seed: int
     kinds: Sequence[str]
     faults: int
-    pause_s: tuple[float, float] = (0.5, 3.0)
+    pause_s: tuple[float, float]
     happened: list[Happened] = field(default_factory=list)
     missed: Counter[str] = field(default_factory=Counter)
     broke: list[BaseException] = field(default_factory=list)

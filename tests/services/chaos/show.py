@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from pathlib import Path
 
 from own_postgres import find_postgres, own_postgres
 from own_valkey import OwnValkey
+
+from infranoise.models.ledger import reading
 
 from .faults import KINDS
 from .schedule import Happened, Schedule
@@ -33,7 +34,7 @@ class Shown:
     seed: int
     wall_s: float
     happened: tuple[Happened, ...]
-    missed: Counter[str]
+    missed: dict[str, int]
     findings: tuple[Finding, ...]
     noticed_s: tuple[float, ...]
 
@@ -59,24 +60,30 @@ def show(
     nodes: int = 3,
     docker: bool = False,
     keep: Path | None = None,
+    pause_s: tuple[float, float] = (1.0, 6.0),
+    samples: int = 10,
+    work: Sequence[str] = WORK,
 ) -> Shown:
     """Play one schedule and judge what is left.
 
     Args:
         until_s: no fault begins after so long.
         docker: whether some trials run in containers.
-        keep: where the logs are kept if a sentence does not hold.
+        keep: where the logs are kept.
+        pause_s: seconds between two faults, at least and at most.
+        samples: of each experiment, of which one after another is submitted.
+        work: what the trials of one, the next, … do before they are solved.
     """
     began, turn = time.monotonic(), count()
     with _stage(nodes) as stage:
-        schedule = Schedule(seed, kinds, faults)
+        schedule = Schedule(seed, kinds, faults, pause_s)
 
         def feed() -> None:
             number = next(turn)
-            if stage.open_trials() < 6 * nodes * stage.slots:
+            if stage.open_trials() < 6 * samples:
                 runtime = "docker" if docker and number % 4 == 3 else "process"
-                solution = f"{WORK[number % len(WORK)]}touch answer"
-                stage.submit(solution, samples=10, max_attempts=MAX_ATTEMPTS, runtime=runtime)
+                solution = f"{work[number % len(work)]}touch answer"
+                stage.submit(solution, samples=samples, max_attempts=MAX_ATTEMPTS, runtime=runtime)
 
         schedule.play(stage, lambda: stage.until(lambda: feed() or True, "work is there"), until_s)
         stage.until(lambda: not stage.open_trials(), "every trial has an outcome", 300)
@@ -86,11 +93,11 @@ def show(
             found = judge(stage, MAX_ATTEMPTS)
         after_s = noticed_after_s(stage)
         found.append(noticed(after_s))
-        if keep is not None and not all(one.holds for one in found):
-            _keep_logs(stage.folder, keep)
+        if keep is not None:
+            _keep_logs(stage, keep)
     wall_s = time.monotonic() - began
     happened = tuple(sorted(schedule.happened, key=lambda one: one.at_s))
-    return Shown(seed, wall_s, happened, schedule.missed, tuple(found), tuple(after_s))
+    return Shown(seed, wall_s, happened, dict(schedule.missed), tuple(found), tuple(after_s))
 
 
 @contextmanager
@@ -133,7 +140,16 @@ def _disk(folder: Path, size_mib: int) -> Iterator[None]:
         subprocess.run(("umount", "--lazy", folder), check=True)
 
 
-def _keep_logs(folder: Path, keep: Path) -> None:
+def _keep_logs(stage: Stage, keep: Path) -> None:
+    """What every part said, and every attempt that did not pass with what it left."""
     keep.mkdir(parents=True, exist_ok=True)
-    for log in (*folder.glob("*.log"), folder / "queue" / "log"):
+    for log in (*stage.folder.glob("*.log"), stage.folder / "queue" / "log"):
         shutil.copy(log, keep / log.name)
+    lines = [line for name in stage.experiments for line in reading.attempts(stage.engine, name)]
+    told = [
+        f"{line.id} on {line.node}: {line.verdict} {line.cause} {line.detail}"
+        f" {line.record.encode() if line.record else ''}"
+        for line in lines
+        if line.verdict != "passed"
+    ]
+    (keep / "attempts.txt").write_text("\n".join(told))

@@ -39,14 +39,15 @@ class Part:
     words: tuple[str, ...]
     environ: dict[str, str]
     log: Path
-    link: TcpProxy
     clock: Path
+    link: TcpProxy | None = None
+    inside: tuple[str, ...] = ()
     away: float = 0.0
     process: Process | None = None
     ends: list[int] = field(default_factory=list)
 
     def start(self) -> None:
-        self.process = Process(self.words, self.environ, self.log)
+        self.process = Process(self.words, self.environ, self.log, self.inside)
 
     @property
     def alive(self) -> bool:
@@ -64,37 +65,53 @@ class Stage:
         self.parts: dict[str, Part] = {}
         self.experiments: list[str] = []
         self.engine: Engine = open_store(postgres.address)
-        self.leases = Leases(valkey.address)
+        self.leases = Leases(valkey.door)
         self._closing = threading.Event()
         self._supervisor = threading.Thread(target=self._supervise, daemon=True)
 
     # -- parts --------------------------------------------------------------------------------
 
-    def scheduler(self, name: str) -> None:
-        self._add(name, ("scheduler", "--json"), {})
+    def scheduler(self, name: str, *, inside: tuple[str, ...] = (), broker: str = "") -> None:
+        """Start a scheduler; `inside` and `broker` as for a worker."""
+        self._add(name, ("scheduler", "--json"), {}, inside, broker)
 
-    def worker(self, node: str, *, grace_s: float = 5) -> None:
+    def worker(
+        self, node: str, *, inside: tuple[str, ...] = (), broker: str = "", grace_s: float = 5
+    ) -> None:
+        """Start a node's worker.
+
+        Args:
+            inside: what is put before its command.
+            broker: where it finds the queue's server; over a link of its own unless given.
+        """
         state = self.state(node)
         state.mkdir(parents=True, exist_ok=True)
         asked = ("--slots", str(self.slots), "--cpus", "64", "--grace", f"{grace_s:g}")
-        self._add(node, ("worker", "--node", node, *asked), {"INFRANOISE_STATE": str(state)})
+        words = ("worker", "--node", node, *asked)
+        self._add(node, words, {"INFRANOISE_STATE": str(state)}, inside, broker)
 
-    def _add(self, name: str, words: tuple[str, ...], more: dict[str, str]) -> None:
-        link = TcpProxy(self.valkey.host, self.valkey.port)
+    def _add(
+        self,
+        name: str,
+        words: tuple[str, ...],
+        more: dict[str, str],
+        inside: tuple[str, ...],
+        broker: str,
+    ) -> None:
+        link = None if broker else TcpProxy(self.valkey.hosts[0], self.valkey.port)
         clock = self.folder / f"{name}.clock"
         clock.write_text("0")
         path = os.pathsep.join((str(FAKE_CLOCK), os.environ.get("PYTHONPATH", "")))
         environ = {
             "INFRANOISE_STORE": self.postgres.address,
-            "INFRANOISE_BROKER_URL": f"redis://127.0.0.1:{link.port}/0",
+            "INFRANOISE_BROKER_URL": f"redis://127.0.0.1:{link.port}/0" if link else broker,
             "INFRANOISE_BLOBS": str(self.folder / "blobs"),
             "INFRANOISE_TEST_CLOCK": str(clock),
             "PYTHONPATH": path.rstrip(os.pathsep),
         }
         log = self.folder / f"{name}.log"
-        part = Part(name, words, environ | more, log, link, clock)
-        self.parts[name] = part
-        part.start()
+        self.parts[name] = Part(name, words, environ | more, log, clock, link, inside)
+        self.parts[name].start()
 
     def state(self, node: str) -> Path:
         """Where a node keeps its pods."""
@@ -152,7 +169,8 @@ class Stage:
             f"[run]\nmax_attempts = {max_attempts}\n"
         )
         asked = Asked(self.postgres.address, None, blobs=str(self.folder / "blobs"), flower=None)
-        self.until(lambda: submit(file, asked) == 0, f"{name} is submitted")
+        with (self.folder / "submit.log").open("a") as log, contextlib.redirect_stdout(log):
+            self.until(lambda: submit(file, asked) == 0, f"{name} is submitted")
         self.experiments.append(name)
         return name
 
@@ -190,6 +208,7 @@ class Stage:
         for part in self.parts.values():
             if part.process is not None:
                 part.process.kill()
-            part.link.close()
+            if part.link is not None:
+                part.link.close()
         self.leases.close()
         self.engine.dispose()

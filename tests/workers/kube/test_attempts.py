@@ -28,7 +28,6 @@ from infranoise.models.outcome import Outcome
 from infranoise.models.task_file import load_task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.workers.attempt import Node, run_attempt
-from infranoise.workers.bearings import Bearings
 from infranoise.workers.pods.kubernetes.api import Api
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
 from infranoise.workers.pods.kubernetes.words import Shape
@@ -106,7 +105,7 @@ def attempt(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Attem
         for name, text in texts.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text + "\n")
-        here = Node("here", Bearings(), Slots(1))
+        here = Node("here", "profile", Slots(1))
         return run_attempt(message(folder), cluster.pods, here)
 
     return run
@@ -122,7 +121,11 @@ def message(folder: Path) -> AttemptMessage:
         number=1,
         task=task,
         entry=entry,
-        limits=Limits(memory_floor_bytes=32 * MIB, memory_ceiling_bytes=64 * MIB),
+        limits=Limits(
+            memory_floor_bytes=32 * MIB,
+            memory_ceiling_bytes=64 * MIB,
+            storage_ceiling_bytes=16 * MIB,
+        ),
         runtime="kubernetes",
         network="public",
         agent_timeout_s=30,
@@ -143,6 +146,10 @@ STORIES = {
     "a child outgrows its ceiling, and the trial is lost": (
         f"{HOG}; true",
         ("infra_error", "oom_killed", "collateral"),
+    ),
+    "it writes more than its storage ceiling": (
+        "head -c 24000000 /dev/zero > /tmp/fill; sleep 30",
+        ("infra_error", "evicted", None),
     ),
     "a child does, and the trial is solved": (
         f"{HOG} || touch /tmp/answer",

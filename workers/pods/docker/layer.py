@@ -4,54 +4,15 @@ The engine's own quota needs XFS with project quotas, which few hosts have. So t
 is measured, and a pod that has written too much loses its processes.
 """
 
-import errno
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..process import private_tree
+from ..disk_use import allocated_bytes
 
-BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's own is
 WALK_SHARE = 0.01  # of the time, at most, is spent on measuring
 LONGEST_UNSEEN_S = 5.0
-
-
-def allocated_bytes(folders: Sequence[Path]) -> int:
-    """Bytes allocated on disk below these folders; a file with several names counts once.
-
-    What vanishes while it is being counted is left out. A tree deeper than a path may be long is
-    left to `du`, which can walk it.
-    """
-    try:
-        return _walked_bytes(folders)
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-    return sum(private_tree.allocated_bytes(folder) for folder in folders)
-
-
-def _walked_bytes(folders: Sequence[Path]) -> int:
-    waiting, total = [os.fspath(folder) for folder in folders], 0
-    once: set[tuple[int, int]] = set()
-    while waiting:
-        for entry, status in _entries(waiting.pop()):
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(entry.path)
-            elif status.st_nlink > 1:
-                if (status.st_dev, status.st_ino) in once:
-                    continue
-                once.add((status.st_dev, status.st_ino))
-            total += status.st_blocks * BLOCK_BYTES
-    return total
-
-
-def _entries(folder: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        for entry in entries:
-            with suppress(FileNotFoundError):
-                yield entry, entry.stat(follow_symlinks=False)
 
 
 class Layer:

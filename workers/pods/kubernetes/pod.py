@@ -49,6 +49,11 @@ class KubernetesPod:
         self.image_id = words.image_of(order, shape) or ""
         self._life = Life(cluster, order, shape, diary, wait_s)
 
+    @property
+    def attempt_id(self) -> str:
+        """The attempt that it is of."""
+        return self._order.attempt_id
+
     def start(self) -> Effective:
         """Make the pod, wait until it runs, read back what was granted.
 

@@ -127,6 +127,7 @@ def _metadata(order: PodOrder, shape: Shape, place: Place, band: str) -> dict[st
                 f"{LABEL}trial": order.trial,
                 f"{LABEL}owner": shape.owner,
                 f"{LABEL}expires-at": repr(order.expires_at),
+                **_link(order),
                 "karpenter.sh/do-not-disrupt": "true",
                 "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
             },
@@ -145,6 +146,14 @@ def _container(order: PodOrder, shape: Shape) -> dict[str, Any]:
         "securityContext": {"allowPrivilegeEscalation": False} | _user(asked_of(order)),
     }
     return body | ({"workingDir": order.workdir} if order.workdir else {})
+
+
+def _link(order: PodOrder) -> dict[str, str]:
+    """What asks a CNI plugin to shape a pod's link; many know no such thing."""
+    if order.egress_mbps is None or order.egress_mbps == "unlimited":
+        return {}
+    cap = f"{order.egress_mbps:g}M"
+    return {f"kubernetes.io/{way}-bandwidth": cap for way in ("egress", "ingress")}
 
 
 def _user(asked: ClusterPods) -> dict[str, int]:

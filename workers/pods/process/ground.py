@@ -10,6 +10,7 @@ from typing import Self
 
 from ....models.errors import StartFailed, Unschedulable
 from ...network.shaping import why_no_links
+from ..disk_use import allocated_bytes
 from . import enforcement, private_tree, userland
 from .enclosure import Launcher, id_map
 from .enforcement import Enforcement, Grounds
@@ -92,7 +93,7 @@ class Ground:
         key = f"{made_from.id} {workdir}"
         with self._lock:
             if key not in self._baselines:
-                self._baselines[key] = private_tree.allocated_bytes(tree)
+                self._baselines[key] = allocated_bytes([tree])
             return self._baselines[key]
 
     def facts(self) -> dict[str, str | int | float | bool | None]:

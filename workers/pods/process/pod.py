@@ -14,6 +14,7 @@ from ...network import egress
 from ...network.link import INSIDE, Link, join
 from ...network.peer import Peer
 from .. import command, owner
+from ..disk_use import allocated_bytes
 from ..pod import LINKED, PEER_URL, PodOrder
 from . import private_tree, residue, tree_copy
 from .counters import tally
@@ -264,7 +265,7 @@ class ProcessPod:
         return private_tree.identity(self._tree, str(user))
 
     def _storage_bytes(self) -> int:
-        return max(0, private_tree.allocated_bytes(self._tree) - self._baseline_bytes)
+        return max(0, allocated_bytes([self._tree]) - self._baseline_bytes)
 
     def _end_after_oom(self) -> None:
         """End a pod whose scope says so.

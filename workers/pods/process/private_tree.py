@@ -1,4 +1,4 @@
-"""A pod's private file tree: furnished, looked up in, measured, removed.
+"""A pod's private file tree: furnished, looked up in, removed.
 
 It is a folder on disk, not a tmpfs, so that its pages are not the pod's memory. Once a pod runs,
 what is in it is hostile: see `tree_steps` and `tree_copy` for how it is entered then.
@@ -77,12 +77,6 @@ def identity(root: Path, user: str) -> tuple[int, int]:
     if found is None:
         raise PodLost(f"the pod has no user {user!r}")
     return int(found[1]), int(found[2])
-
-
-def allocated_bytes(root: Path) -> int:
-    """Disk space of a tree, 1 KiB granular; hard links once, other file systems not."""
-    told = subprocess.run(["du", "-skx", str(root)], capture_output=True, check=False)
-    return int(told.stdout.split()[0]) * 1024 if told.stdout else 0
 
 
 def remove(root: Path) -> None:

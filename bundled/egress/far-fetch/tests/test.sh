@@ -1,2 +1,0 @@
-#!/bin/bash
-exec python3 -E -s -S "${INFRANOISE_ROOT}/tests/verify.py"
