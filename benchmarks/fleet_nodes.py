@@ -127,7 +127,7 @@ class SimulatedFleet:
         ]
         pipe = self.redis.pipeline(transaction=False)
         for name, order in orders:
-            pipe.evalsha(self.start, 0, order.attempt_id, name, "1", order.fence, TTL_MS)
+            pipe.evalsha(self.start, 0, order.attempt_id, name, "1", order.fence, TTL_MS, "call")
         for (name, order), ours in zip(orders, pipe.execute()):
             self.told["started" if ours else "refused"] += 1
             if ours:

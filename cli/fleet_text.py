@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ..models.ledger.live import NodeStanding, Standing
 from ..models.spec import MIB
-from ..scheduler.leases import NodeState
+from ..scheduler.node_state import NodeState
 from .fleet_view import ExperimentView, Fleet
 
 STYLE = {"up": "green", "drain": "yellow", "leaving": "yellow", "silent": "red", "left": "dim"}

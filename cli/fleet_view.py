@@ -13,7 +13,8 @@ from ..models.ledger import live, reading
 from ..models.ledger.store import open_store
 from ..scheduler.broker import check
 from ..scheduler.feasibility import Offer, feasible
-from ..scheduler.leases import Leases, NodeState
+from ..scheduler.leases import Leases
+from ..scheduler.node_state import NodeState
 
 RATE_OVER_S = 120.0
 

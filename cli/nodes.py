@@ -9,7 +9,8 @@ from rich.text import Text
 
 from ..models.errors import DesignError
 from ..models.node import NodeProfile
-from ..scheduler.leases import Leases, NodeState
+from ..scheduler.leases import Leases
+from ..scheduler.node_state import NodeState
 from .fleet_text import nodes_table
 from .fleet_view import leases_at
 from .status import node_json

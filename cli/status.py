@@ -7,7 +7,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from ..models.ledger import live
-from ..scheduler.leases import NodeState
+from ..scheduler.node_state import NodeState
 from .fleet_text import experiment_text, experiments_table, fleet_line
 from .fleet_view import ExperimentView, Fleet, look_at_experiment, look_at_fleet, open_ledger
 

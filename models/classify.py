@@ -15,6 +15,7 @@ from .rule import PASS_REWARD as PASS_REWARD
 from .rule import Rule, solved, verifier_has_spoken
 
 VERSION = 1
+DISK_FULL = "node's disk full"
 
 
 def classify(evidence: Evidence) -> Outcome:
@@ -98,6 +99,16 @@ def _agent_broke(evidence: Evidence) -> bool:
     return bool(evidence.agent_fault) or (agent is not None and agent.exit_code not in (0, None))
 
 
+def _starved_of_disk(evidence: Evidence) -> bool:
+    """Nothing that went wrong on a full disk is anyone's doing; a pass on one is a pass."""
+    if evidence.node_disk_full != "yes" or evidence.node_seen == "no":
+        return False
+    stopped = evidence.fault is not None and evidence.fault.cause in ("node_lost", "preempted")
+    return not (
+        stopped or _killed_main(evidence) or (solved(evidence) and verifier_has_spoken(evidence))
+    )
+
+
 def _silence(evidence: Evidence) -> str:
     heard, said = evidence.node_silent_s, "the node stopped renewing the attempt's lease"
     return said if heard is None else f"{said}; it was last heard of {heard:.1f} s before"
@@ -128,6 +139,8 @@ def _recovered(evidence: Evidence) -> OomPlace | None:
 
 RULES: tuple[Rule, ...] = (
     Rule("cancelled", lambda e: e.cancelled, "cancelled", detail=lambda e: e.cancelled),
+    Rule(DISK_FULL, _starved_of_disk, "infra_error", "disk_full",
+         detail=lambda e: "a disk of the node was full, whoever filled it"),
     Rule("harness broke", lambda e: e.harness_fault, "infra_error", "harness",
          detail=lambda e: e.harness_fault),
     Rule("node lost", lambda e: e.node_seen == "no", "infra_error", "node_lost",

@@ -55,11 +55,13 @@ class Evidence(Value):
     `teardown_fault` where only the removal of the pod failed, after the verdict.
     `reward` is the verifier's verdict in [0, 1]; `reward_fault` says why there is none.
     `kube` is what a cluster told of the pod, where the pod was one of a cluster's.
+    `node_disk_full`: a disk of the node, not the pod's own ceiling, had no room at a phase's end.
     `node_silent_s`: how long its node had not been heard of when the attempt's lease ended.
     """
 
     node_seen: Tri = "yes"
     node_silent_s: float | None = None
+    node_disk_full: Tri = "unknown"
     cancelled: str = ""
     fault: Fault | None = None
     phases: tuple[Phase, ...] = ()

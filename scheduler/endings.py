@@ -33,6 +33,7 @@ def ending(
         "why": GONE if over is None else "its lease ran out" if lost else NEVER_STARTED,
         "started": over.started if over else None,
         "silent_s": over.silent_s if over else None,
+        "gap": over.gap if over else None,
         "noticed_at": at,
     }
     return Ending(

@@ -5,7 +5,6 @@ this scheduler leads, in the step that would have done it.
 """
 
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import batched
@@ -14,55 +13,18 @@ from typing import Any, cast
 import redis
 
 from ..models.errors import BrokerError, Deposed
-from ..models.lease import keys, scripts
+from ..models.lease import home_scripts as scripts
+from ..models.lease import keys
 from ..models.lease.capacity import Capacity
+from ..models.lease.prelude import DEPOSED
+from .node_state import FRESH_MS, NodeState, node_state
 
-FRESH_MS = 5_000  # a node that was not heard of for so long gets nothing more; less than a lease
 GRANT_MS = 10_000  # time for a message to reach its node, where a slot is free, and be started
 LONGEST_MS = 10_000  # no lease is renewed for longer
 REAP_AT_ONCE = 500
 REAP_GAP_MS = 3_000  # after so long without a look at the leases, nodes get time to renew them
 REAP_HOLD_MS = 5_000  # two heartbeats, and some
 UNLED, NOBODY = 0, -1  # the lead of a run of one's own; of a scheduler that waits for its turn
-
-
-@dataclass(frozen=True, slots=True)
-class NodeState:
-    """A node as Redis has it. `silent_s` is how long ago it was heard of.
-
-    `state` is `up`, `drain` (an operator said so, until one says `up`) or `leaving` (its worker was
-    told to go).
-    """
-
-    id: str
-    state: str
-    total: Capacity
-    free: Capacity
-    silent_s: float
-    hello: dict[str, Any]
-
-    @property
-    def fresh(self) -> bool:
-        """Whether it was heard of lately."""
-        return self.silent_s * 1000 < FRESH_MS
-
-    @property
-    def condition(self) -> str:
-        """Its state; not heard of: `left` where it said that it goes, else `silent`."""
-        if self.fresh:
-            return self.state
-        return "left" if self.state == "leaving" else "silent"
-
-    @property
-    def takes_trials(self) -> bool:
-        """Whether it is to get trials now."""
-        return self.state == "up" and self.fresh
-
-    @property
-    def runtimes(self) -> frozenset[str] | None:
-        """The kinds of pods that it offers; None where it does not tell."""
-        told = self.hello.get("runtimes")
-        return None if told is None else frozenset(name for name, why in told.items() if not why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +40,15 @@ class Grant:
 class RunOut:
     """A lease that ran out; `started` tells whether its node had begun the attempt.
 
-    `silent_s` is how long its node had not been heard of then; None where it never was.
+    `silent_s` is how long its node had not been heard of then; None where it never was. `gap`: the
+    queue's server was away or stood still meanwhile, so that nobody could be heard.
     """
 
     attempt: str
     node: str
     started: bool
     silent_s: float | None = None
+    gap: bool = False
 
 
 class Leases:
@@ -144,7 +108,7 @@ class Leases:
             raise _gone(error) from error
         now_ms = seconds * 1000 + micros / 1000
         return [
-            _node_state(node, fields, (now_ms - beat) / 1000)
+            node_state(node, fields, (now_ms - beat) / 1000)
             for (node, beat), fields in zip(beats, hashes)
             if fields
         ]
@@ -171,7 +135,7 @@ class Leases:
     def run_out(self) -> list[RunOut]:
         """End the leases whose time is over."""
         times = (REAP_AT_ONCE, REAP_GAP_MS, REAP_HOLD_MS, LONGEST_MS)
-        return [_run_out(*one) for one in batched(self._run(self._reap, self._fence, *times), 4)]
+        return [_run_out(*one) for one in batched(self._run(self._reap, self._fence, *times), 5)]
 
     def despair_of(self, nodes: Sequence[str]) -> None:
         """End the leases that nodes which are not heard of have not started."""
@@ -218,7 +182,7 @@ class Leases:
             return script(args=words)
         except redis.ResponseError as error:
             word, _, leads = str(error).partition(" ")
-            if word == scripts.DEPOSED:
+            if word == DEPOSED:
                 raise Deposed(self._fence, int(leads)) from error
             raise _gone(error) from error
         except redis.RedisError as error:
@@ -231,28 +195,9 @@ class Leases:
             raise _gone(error) from error
 
 
-def _run_out(attempt: str, node: str, started: str, silent_ms: str) -> RunOut:
+def _run_out(attempt: str, node: str, started: str, silent_ms: str, gap: str) -> RunOut:
     silent_s = float(silent_ms) / 1000 if silent_ms else None
-    return RunOut(attempt, node, started == "1", silent_s)
-
-
-def _node_state(node: str, fields: dict[str, str], silent_s: float) -> NodeState:
-    return NodeState(
-        id=node,
-        state=fields["state"],
-        total=_capacity(fields, ""),
-        free=_capacity(fields, "free_"),
-        silent_s=silent_s,
-        hello=json.loads(fields.get("hello") or "{}"),
-    )
-
-
-def _capacity(fields: dict[str, str], prefix: str) -> Capacity:
-    return Capacity(
-        cpu_m=int(fields[f"{prefix}cpu"]),
-        memory_bytes=int(fields[f"{prefix}memory"]),
-        slots=int(fields[f"{prefix}slots"]),
-    )
+    return RunOut(attempt, node, started == "1", silent_s, gap == "1")
 
 
 def _gone(error: redis.RedisError) -> BrokerError:

@@ -37,9 +37,10 @@ class News:
         for name in self._experiments - service.windows.keys():
             self.say("lets an experiment go", experiment=name, attempts=self._home.pop(name, 0))
         self._experiments = frozenset(service.windows)
-        for node, state in service.nodes.items():
+        now = service.roster.conditions
+        for node, state in now.items():
             if self._nodes.get(node) != state:
                 self.say("node", node=node, state=state)
-        for node in self._nodes.keys() - service.nodes.keys():
+        for node in self._nodes.keys() - now.keys():
             self.say("node", node=node, state="forgotten")
-        self._nodes = dict(service.nodes)
+        self._nodes = now

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from ..models.lease.capacity import Capacity
-from .leases import NodeState
+from .node_state import NodeState
 from .placement import Room
 from .window import Window
 

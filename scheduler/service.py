@@ -13,26 +13,27 @@ from random import Random
 
 from sqlalchemy import Engine
 
+from ..models.classify import DISK_FULL
 from ..models.errors import WireError
 from ..models.ledger.attempts import abandon, place_over
 from ..models.ledger.events import note
 from ..models.ledger.ingest import Ending, ingest
-from ..models.ledger.nodes import write_node
 from ..models.ledger.open_work import open_work
 from ..models.ledger.rounds import STOPPED
 from ..models.ledger.states import states
 from ..models.message import AttemptRecord
-from ..models.node import NodeProfile
+from ..models.outcome import Outcome
 from .collect import Collector
-from .deaf import Deaf
 from .endings import ending
 from .enqueue import Enqueuer
 from .happened import Happened
-from .leases import Grant, Leases, NodeState, RunOut
+from .leases import Grant, Leases, RunOut
 from .placement import Placed
 from .placement import place as choose_nodes
 from .rooms import rooms
+from .roster import Roster
 from .rounds import Stop, Watch
+from .unfit import Unfit
 from .window import Window, attempt_of
 
 LOOK_EVERY_S = 2.0  # how often experiments' states and lost leases are looked for in the ledger
@@ -48,7 +49,7 @@ class Service:
         fence: the lead under which it writes; None where no other scheduler can be.
         watch: told of the rounds of `only` as they complete; it may stop the run early.
 
-    `nodes` are all that are known, with their condition.
+    `roster` has the nodes that are known.
     """
 
     engine: Engine
@@ -60,13 +61,14 @@ class Service:
     fence: int | None = None
     watch: Watch | None = None
     random: Random = field(default_factory=Random)
+    roster: Roster = field(init=False)
     windows: dict[str, Window] = field(default_factory=dict)
-    nodes: dict[str, str] = field(default_factory=dict)
     _looked_at: float = 0.0
     _suspects: set[str] = field(default_factory=set)
-    _profiles: dict[str, str] = field(default_factory=dict)
-    _deaf: Deaf = field(default_factory=Deaf)
-    _known: dict[str, NodeState] = field(default_factory=dict)
+    _unfit: Unfit = field(default_factory=Unfit)
+
+    def __post_init__(self) -> None:
+        self.roster = Roster(self.engine, self.leases)
 
     def tick(self, wait_s: float) -> None:
         """One round; waits at most `wait_s` for a record.
@@ -80,7 +82,7 @@ class Service:
         if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = time.monotonic()
             self._look_at_experiments()
-            self._look_at_nodes()
+            self.roster.look(self.fence)
             self._find_lost_leases()
         self._send()
 
@@ -142,9 +144,9 @@ class Service:
         now = time.monotonic()
         able = rooms(
             self.leases.free(),
-            self._known,
+            self.roster.known,
             self.windows.values(),
-            lambda node: self._deaf.passes_over(node, now),
+            lambda node: self._unfit.passes_over(node, now),
         )
         placed = choose_nodes(lines, able, self.random, now)
         self._grant_and_send(placed)
@@ -204,19 +206,25 @@ class Service:
             replay = window.came_home(ingested.attempt, again=not ingested.accepted)
             record = records.get(ingested.attempt)
             if record is not None:
-                self._deaf.began(record.conditions.node)
+                self._weigh(record.conditions.node, ingested.outcome)
             self.tell(Happened(name, key, ingested, record, replay))
             if ingested.accepted and self.watch is not None and name == self.only:
                 self._heed(name, self.watch.ended(key.sample))
         for one in endings:  # what is left was ended before, by another hand
             window.running.pop(one.attempt, None)
 
+    def _weigh(self, node: str, outcome: Outcome) -> None:
+        if outcome.rule == DISK_FULL:
+            self._unfit.missed(node, time.monotonic())
+        else:
+            self._unfit.came_off(node)
+
     def _end_what_ran_out(self) -> None:
         over = {one.attempt: one for one in self.leases.run_out()}
         for name, window in self.windows.items():
             self._end(name, {a: one for a, one in over.items() if a in window.running})
         for node in {one.node for one in over.values() if not one.started}:
-            self._deaf.missed(node, time.monotonic())
+            self._unfit.missed(node, time.monotonic())
 
     def _find_lost_leases(self) -> None:
         """Attempts under way without a lease, seen twice: the queue server has lost its memory."""
@@ -236,15 +244,3 @@ class Service:
         ]
         if endings:
             self._take_in(name, endings, {})
-
-    def _look_at_nodes(self) -> None:
-        nodes = self.leases.nodes()
-        self.nodes = {node.id: node.condition for node in nodes}
-        self._known = {node.id: node for node in nodes}
-        self.leases.despair_of([node.id for node in nodes if not node.fresh])
-        for node in nodes:
-            text = node.hello.get("profile")
-            if isinstance(text, str) and self._profiles.get(node.id) != text:
-                self._profiles[node.id] = text
-                profile = NodeProfile.model_validate_json(text)
-                write_node(self.engine, node.id, profile, fence=self.fence)

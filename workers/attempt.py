@@ -7,6 +7,7 @@ comes out.
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..models.errors import DesignError, InfranoiseError, PodError
 from ..models.evidence import Fault
@@ -36,6 +37,7 @@ class Node:
     environ: Mapping[str, str] = field(default_factory=dict)
     artefacts: Artefacts = field(default_factory=Artefacts)
     bundles: Bundles | None = None
+    disks: tuple[Path, ...] = ()
 
 
 def run_attempt(message: AttemptMessage, pods: Pods, node: Node) -> AttemptRecord:
@@ -57,7 +59,7 @@ def _told(
 ) -> AttemptRecord:
     received_at, cpu_s, load_start = time.time(), time.thread_time(), read_load()
     message = on_this_clock(message, received_at)
-    story = Story(began_at=received_at)
+    story = Story(began_at=received_at, disks=node.disks)
     with node.slots.taken(message.attempt_id) as neighbours:
         try:
             live(message, story)
@@ -67,6 +69,7 @@ def _told(
             story.fault = Fault(cause="start_failed", message=str(error))
         except Exception as error:  # the boundary: a bug of ours is evidence, never a lost trial
             story.harness_fault = _words(error)
+        story.look_at_disks()
         withdrawn = node.slots.withdrawn(message.attempt_id)
         if withdrawn and not story.ended:  # whatever else broke, broke because of it
             story.fault, story.harness_fault = withdrawn, ""

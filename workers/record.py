@@ -73,6 +73,7 @@ def evidence_of(story: Story) -> Evidence:
         harness_fault=story.harness_fault,
         teardown_fault=story.teardown_fault,
         storage_exceeded=_tri(story.counters.storage_exceeded if story.counters else None),
+        node_disk_full=_tri(story.disk_full),
         deadline_exceeded=story.deadline_exceeded,
         enforcement=story.effective.enforcement if story.effective else "",
         kube=story.kube,

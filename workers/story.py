@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..models.counters import Counters
 from ..models.errors import PodLost
@@ -12,6 +13,7 @@ from ..models.execution import ExecResult
 from ..models.kube_evidence import KubeEvidence
 from ..models.limits import Effective
 from .harness.reward import Reward
+from .meters.room import full
 from .pods.pod import Pod, Whereabouts
 
 
@@ -21,10 +23,13 @@ class Story:
 
     `began_at` is when its message was received, Unix seconds. `ended`: every phase came to its end
     before anyone withdrew the attempt. `verdict_at` is when the verdict was read, Unix seconds;
-    `kube` what a cluster told of the pod, and `whereabouts` what it gave it.
+    `kube` what a cluster told of the pod, and `whereabouts` what it gave it. `disks` are the
+    node's, `disk_full` whether one was ever seen full.
     """
 
     began_at: float = 0.0
+    disks: tuple[Path, ...] = ()
+    disk_full: bool | None = None
     phases: list[Phase] = field(default_factory=list)
     fault: Fault | None = None
     reward: Reward = field(default_factory=Reward)
@@ -79,7 +84,13 @@ class Story:
         """Whether the pod was lost in the last phase."""
         return bool(self.phases and self.phases[-1].lost)
 
+    def look_at_disks(self) -> None:
+        """Note whether a disk of the node has no room now."""
+        now = full(self.disks)
+        self.disk_full = now if self.disk_full is None else self.disk_full or bool(now)
+
     def _close(self, pod: Pod, name: PhaseName, ended: "Ended", *, stop: bool) -> None:
+        self.look_at_disks()
         before, left_behind = self.counters, 0
         try:
             left_behind = pod.quiesce() if stop else 0

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from celery.signals import worker_init, worker_ready
@@ -34,6 +35,7 @@ LOST = (
     "lease, or the experiment was cancelled"
 )
 LEAVE_WITHIN_S = 15.0  # less than the parent waits
+DOCKER_ROOT = Path("/var/lib/docker")  # where an engine keeps its containers unless told otherwise
 log = logging.getLogger(__name__)
 
 
@@ -58,6 +60,7 @@ def this_node() -> Node:
         environ=dict(os.environ),
         artefacts=Artefacts(settings.artefacts),
         bundles=Bundles(settings.state / "tasks", settings.blobs),
+        disks=(settings.state, DOCKER_ROOT),
     )
 
 

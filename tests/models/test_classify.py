@@ -152,6 +152,22 @@ STORIES: dict[str, tuple[Evidence, tuple[str, str, str | None]]] = {
         seen(agent(137, 0), verifier(), reward=0.0, storage_exceeded="yes"),
         ("infra_error", "disk_full", None),
     ),
+    "a disk of the node was full": (
+        seen(agent(1), verifier(), reward=0.0, node_disk_full="yes"),
+        ("infra_error", "disk_full", None),
+    ),
+    "we broke on a full disk": (
+        Evidence(harness_fault="OSError: no space", node_disk_full="yes"),
+        ("infra_error", "disk_full", None),
+    ),
+    "solved on a full disk": (
+        seen(agent(), verifier(), reward=1.0, node_disk_full="yes"),
+        ("passed", "", None),
+    ),
+    "told to leave on a full disk": (
+        Evidence(fault=Fault(cause="preempted", message="told to"), node_disk_full="yes"),
+        ("infra_error", "preempted", None),
+    ),
     "past the deadline": (
         seen(agent(None, timed_out=True), deadline_exceeded=True),
         ("infra_error", "deadline", None),
@@ -200,6 +216,7 @@ evidences = st.builds(
     reward=st.sampled_from([None, 0.0, 0.5, 1.0]),
     storage_exceeded=st.sampled_from(["yes", "no", "unknown"]),
     deadline_exceeded=st.booleans(),
+    node_disk_full=st.sampled_from(["yes", "no", "unknown"]),
 )
 
 

@@ -8,9 +8,9 @@ from infranoise.models.classify import classify
 from infranoise.models.lease.capacity import Capacity
 from infranoise.models.ledger.attempts import Owed
 from infranoise.models.outcome import Outcome
-from infranoise.scheduler.deaf import MISSES, PASSED_OVER_S, Deaf
 from infranoise.scheduler.endings import GONE, MOST_MESSAGES, ending
 from infranoise.scheduler.leases import RunOut
+from infranoise.scheduler.unfit import MISSES, PASSED_OVER_S, Unfit
 from infranoise.scheduler.window import Running
 
 
@@ -56,19 +56,19 @@ def test_what_was_seen_is_kept(over: RunOut | None, why: str, silent_s: float | 
     assert (told["node"], told["noticed_at"]) == ("n", 100.0)
 
 
-class TestDeaf:
-    def test_a_node_that_begins_nothing_is_passed_over_for_a_while(self) -> None:
-        deaf = Deaf()
+class TestUnfit:
+    def test_a_node_that_fails_again_and_again_is_passed_over_for_a_while(self) -> None:
+        unfit = Unfit()
         for look in range(MISSES):
-            assert not deaf.passes_over("n", look)
-            deaf.missed("n", look)
-        assert deaf.passes_over("n", MISSES)
-        assert not deaf.passes_over("other", MISSES)
-        assert not deaf.passes_over("n", MISSES - 1 + PASSED_OVER_S)
+            assert not unfit.passes_over("n", look)
+            unfit.missed("n", look)
+        assert unfit.passes_over("n", MISSES)
+        assert not unfit.passes_over("other", MISSES)
+        assert not unfit.passes_over("n", MISSES - 1 + PASSED_OVER_S)
 
-    def test_a_node_that_begins_something_in_between_is_not(self) -> None:
-        deaf = Deaf()
+    def test_a_node_on_which_something_comes_off_in_between_is_not(self) -> None:
+        unfit = Unfit()
         for _ in range(3 * MISSES):
-            deaf.missed("n", 0)
-            deaf.began("n")
-        assert not deaf.passes_over("n", 0)
+            unfit.missed("n", 0)
+            unfit.came_off("n")
+        assert not unfit.passes_over("n", 0)

@@ -123,7 +123,7 @@ def test_a_leader_that_stood_still_changes_nothing_when_it_goes_on(
     before = [line.id for line in reading.attempts(engine, "small")], under_way(engine, "small")
     old._looked_at = 0.0
     client.zadd(keys.BEATS, {"n": 0})  # there is something to despair of, to end and to send
-    for part in (old.tick, lambda _: old._look_at_nodes(), lambda _: old.leases.check_lead()):
+    for part in (old.tick, lambda _: old.roster.look(old.fence), lambda _: old.leases.check_lead()):
         with pytest.raises(Deposed):
             part(0.01)
     after = [line.id for line in reading.attempts(engine, "small")], under_way(engine, "small")

@@ -19,7 +19,7 @@ from infranoise.models.ledger import reading
 from .faults import KINDS
 from .schedule import Happened, Schedule
 from .stage import Stage
-from .verdict import Finding, judge, noticed, noticed_after_s
+from .verdict import Finding, Noticed, judge, noticed, soon_enough
 
 MAX_ATTEMPTS = 8
 SETTLED_WITHIN_S = 45
@@ -36,7 +36,7 @@ class Shown:
     happened: tuple[Happened, ...]
     missed: dict[str, int]
     findings: tuple[Finding, ...]
-    noticed_s: tuple[float, ...]
+    noticed: Noticed
 
     @property
     def holds(self) -> bool:
@@ -91,13 +91,13 @@ def show(
         while not all(one.holds for one in found) and time.monotonic() < waits_until:
             time.sleep(1)
             found = judge(stage, MAX_ATTEMPTS)
-        after_s = noticed_after_s(stage)
-        found.append(noticed(after_s))
+        seen = noticed(stage)
+        found.append(soon_enough(seen))
         if keep is not None:
             _keep_logs(stage, keep)
     wall_s = time.monotonic() - began
     happened = tuple(sorted(schedule.happened, key=lambda one: one.at_s))
-    return Shown(seed, wall_s, happened, dict(schedule.missed), tuple(found), tuple(after_s))
+    return Shown(seed, wall_s, happened, dict(schedule.missed), tuple(found), seen)
 
 
 @contextmanager

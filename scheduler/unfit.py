@@ -1,28 +1,32 @@
-"""Nodes that are heard of but begin nothing of what they are sent: passed over for a while."""
+"""Nodes that are heard of but on which nothing comes off: passed over for a while.
+
+One that begins nothing of what it is sent, or whose disk is full, ends trials faster than others
+run them, and would draw all of them to itself.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-MISSES = 3  # looks in a row in which a node had not begun something in time
+MISSES = 3  # in a row
 PASSED_OVER_S = 30.0
 
 
 @dataclass(slots=True)
-class Deaf:
-    """What each node missed since it last began something. Times are of any one clock, seconds."""
+class Unfit:
+    """What came off on each node lately. Times are of any one clock, seconds."""
 
     _missed: Counter[str] = field(default_factory=Counter)
     _until: dict[str, float] = field(default_factory=dict)
 
     def missed(self, node: str, now: float) -> None:
-        """In this look the node had not begun something in time."""
+        """Something did not come off, for a reason that is the node's."""
         self._missed[node] += 1
         if self._missed[node] >= MISSES:
             self._until[node] = now + PASSED_OVER_S
             self._missed[node] = 0
 
-    def began(self, node: str) -> None:
-        """Something came home from the node."""
+    def came_off(self, node: str) -> None:
+        """Something did."""
         self._missed.pop(node, None)
         self._until.pop(node, None)
 
