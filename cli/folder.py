@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from ..models.errors import DesignError
 
@@ -36,9 +37,9 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a folder for this process.
 
     Raises:
-        DesignError: another run works in it.
+        DesignError: another run works in it, or it cannot be written.
     """
-    with (folder / "run.lock").open("w") as lock:
+    with _lock_file(folder) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -46,3 +47,12 @@ def locked(folder: Path) -> Iterator[None]:
                 f"{folder}: another run works in this folder; wait for it, or use another --out"
             ) from error
         yield
+
+
+def _lock_file(folder: Path) -> TextIO:
+    try:
+        return (folder / "run.lock").open("w")
+    except OSError as error:
+        raise DesignError(
+            f"{folder}: cannot be written: {error.strerror}; name another folder with --out"
+        ) from error

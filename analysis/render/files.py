@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from ...models.errors import DesignError
 from ..findings import Findings
 from ..findings_json import to_json
 from ..hibayes import FOLDER as HIBAYES
@@ -32,8 +33,25 @@ def write_files(
     `hibayes/data.parquet`. Files of these names are replaced.
 
     Raises:
+        DesignError: the folder cannot be written.
         InfranoiseError: the parts that draw charts are not installed.
     """
+    try:
+        return _written(folder, found, run, attempts, title)
+    except OSError as error:
+        raise DesignError(
+            f"{folder}: the report cannot be written: {error.strerror}; name another folder with "
+            "--out, or make room"
+        ) from error
+
+
+def _written(
+    folder: Path,
+    found: Findings,
+    run: RunFacts | None,
+    attempts: pl.DataFrame | None,
+    title: str,
+) -> Path:
     (folder / TABLES).mkdir(parents=True, exist_ok=True)
     document = json.dumps(to_json(found, run), indent=1, allow_nan=False, ensure_ascii=False)
     _replace(folder / DOCUMENT, document)

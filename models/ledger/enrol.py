@@ -47,7 +47,9 @@ def enrol(
         if not _write_experiment(connection, experiment, fingerprint, left_out, blobs):
             query = select(EXPERIMENT.c.fingerprint, EXPERIMENT.c.document)
             known = connection.execute(query.where(EXPERIMENT.c.name == experiment.name)).one()
-            if known.fingerprint != fingerprint:
+            if known.fingerprint != fingerprint and not _same(
+                connection, experiment, tasks, known.document
+            ):
                 raise LedgerError(_difference(experiment, known.document))
             return False
         _write_nouns(connection, experiment, tasks)
@@ -61,13 +63,25 @@ def fingerprint_of(experiment: Experiment, tasks: Sequence[Task]) -> str:
     return hashlib.sha256("\n".join(meaning).encode()).hexdigest()
 
 
+def _same(
+    connection: Connection, experiment: Experiment, tasks: Sequence[Task], document: str
+) -> bool:
+    """Whether the store, made by an older release that knew fewer settings, holds the same."""
+    query = select(TASK.c.name, TASK.c.content_hash).where(TASK.c.experiment == experiment.name)
+    before = {name: content_hash for name, content_hash in connection.execute(query)}
+    same_tasks = before == {task.name: task.content_hash for task in tasks}
+    return same_tasks and Experiment.model_validate_json(document) == experiment
+
+
 def _difference(experiment: Experiment, document: str) -> str:
-    before, now = json.loads(document), json.loads(experiment.model_dump_json())
-    keys = [key for key in now if before.get(key) != now[key]]
+    before = Experiment.model_validate_json(document)
+    fields = Experiment.model_fields
+    keys = [key for key in fields if getattr(before, key) != getattr(experiment, key)]
     what = ", ".join(keys) if keys else "the contents of its tasks"
     return (
         f"experiment {experiment.name}: the store holds one of that name that differs in {what}; "
-        "give this one another name, another store (--store), or start over with --fresh"
+        "give this one another name, another store (--store) or folder (--out), or start over with "
+        "--fresh"
     )
 
 

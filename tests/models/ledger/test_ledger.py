@@ -1,11 +1,12 @@
 """The ledger: enrol once, owe what has no outcome, take each ending in once."""
 
+import json
 from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
 from infranoise.models.errors import LedgerError
 from infranoise.models.evidence import Evidence, Phase
@@ -14,6 +15,7 @@ from infranoise.models.ledger import reading
 from infranoise.models.ledger.attempts import Owed, abandon, owed, place
 from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.ingest import Ending, Ingested, ingest
+from infranoise.models.ledger.tables import EXPERIMENT
 from infranoise.models.message import AttemptRecord
 from infranoise.models.node import ClusterNode, NodeProfile
 from infranoise.models.task import Task
@@ -92,6 +94,18 @@ class TestEnrolment:
     ) -> None:
         with pytest.raises(LedgerError, match=words):
             enrol(store, small.model_copy(update=change), [make_task()], [wave("a", "b")])
+
+    def test_a_plan_of_a_release_that_knew_fewer_settings_goes_on(
+        self, store: Engine, small: Experiment, make_task: Callable[..., Task]
+    ) -> None:
+        older = json.loads(small.model_dump_json())
+        del older["factors"]
+        changed = update(EXPERIMENT).values(document=json.dumps(older), fingerprint="of then")
+        with store.begin() as connection:
+            connection.execute(changed)
+        assert enrol(store, small, [make_task()], [wave("a", "b")]) is False
+        with pytest.raises(LedgerError, match="differs in seed;"):
+            enrol(store, small.model_copy(update={"seed": 1}), [make_task()], [wave("a", "b")])
 
     def test_a_task_whose_contents_changed_is_refused(
         self, store: Engine, small: Experiment, make_task: Callable[..., Task]
