@@ -49,9 +49,8 @@ def summary(view: ExperimentView) -> str:
     """The line that says how far it is."""
     one = view.standing
     causes = ", ".join(f"{count} {cause}" for cause, count in view.causes.items()) or "none"
-    left = (
-        f" · {clock(view.left_s)} left" if view.left_s is not None and one.n < one.planned else ""
-    )
+    goes_on = one.word == "active" and view.left_s is not None
+    left = f" · {clock(view.left_s or 0)} left" if goes_on else ""
     return (
         f"{one.word} · {one.n:,}/{one.planned:,} trials · {one.under_way} under way · "
         f"{view.per_minute:.1f}/min{left} · infra errors: {causes}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from ..models.errors import DesignError, LedgerError
+from ..models.errors import DesignError
 from ..models.ledger import live, reading
 from ..models.ledger.store import open_store
 from ..scheduler.broker import check
@@ -93,12 +93,9 @@ def look_at_experiment(engine: Engine, name: str, fleet: Fleet | None = None) ->
     Args:
         fleet: hold what is owed against its nodes.
     Raises:
-        LedgerError: there is none of that name.
+        DesignError: there is none of that name.
     """
-    standing = next(iter(live.standings(engine, name)), None)
-    if standing is None:
-        known = ", ".join(one.name for one in live.standings(engine)) or "none"
-        raise LedgerError(f"no experiment {name!r} in this store; it holds: {known}")
+    standing = standing_of(engine, name)
     found = live.band_standings(engine, name)
     return ExperimentView(
         standing=standing,
@@ -108,6 +105,18 @@ def look_at_experiment(engine: Engine, name: str, fleet: Fleet | None = None) ->
         per_minute=per_minute(engine, standing),
         waits=_waits(engine, standing, fleet) if fleet else (),
     )
+
+
+def standing_of(engine: Engine, name: str) -> live.Standing:
+    """Where an experiment is.
+
+    Raises:
+        DesignError: there is none of that name; names those that there are.
+    """
+    for standing in live.standings(engine, name):
+        return standing
+    known = ", ".join(one.name for one in live.standings(engine)) or "none"
+    raise DesignError(f"no experiment {name!r} in this store; it holds: {known}")
 
 
 def per_minute(engine: Engine, standing: live.Standing) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from ..models.blobs.place import Blobs, artefact_name
-from ..models.errors import BlobError, LedgerError
+from ..models.errors import BlobError, DesignError, LedgerError
 from ..models.ledger.open_work import blobs_of
 from ..models.ledger.reading import AttemptLine, attempts
 from ..models.message import Artefact, AttemptRecord
@@ -22,7 +22,7 @@ def logs(store: str, attempt: str, blobs: str | None, *, as_json: bool) -> int:
         attempt: its id; of a trial, the last attempt is meant.
         blobs: where they lie, if not where the experiment says.
     Raises:
-        LedgerError: there is no such attempt, or nothing came home of it yet.
+        DesignError: there is no such attempt. LedgerError: nothing came home of it yet.
     """
     engine = open_ledger(store)
     line = _attempt(engine, attempt)
@@ -80,7 +80,7 @@ def _attempt(engine: Engine, text: str) -> AttemptLine:
         return lines[text]
     if not lines or text.partition(".")[2]:
         known = ", ".join(lines) or "none yet"
-        raise LedgerError(f"no attempt {text!r}; the attempts of {trial.key.text}: {known}")
+        raise DesignError(f"no attempt {text!r}; the attempts of {trial.key.text}: {known}")
     return list(lines.values())[-1]
 
 

@@ -2,10 +2,9 @@
 
 import json
 
-from ..models.errors import LedgerError
-from ..models.ledger.live import standings
+from ..models.errors import DesignError
 from ..models.ledger.states import State, set_state
-from .fleet_view import open_ledger
+from .fleet_view import open_ledger, standing_of
 
 WORDS: dict[State, str] = {
     "paused": "nothing more of it is sent; what is under way ends by itself",
@@ -19,12 +18,11 @@ def steer(store: str, name: str, state: State, *, as_json: bool) -> int:
     """Set an experiment's state; the scheduler follows within seconds.
 
     Raises:
-        LedgerError: there is none of that name, or it is done.
+        DesignError: there is none of that name, or it is done.
     """
     engine = open_ledger(store)
-    for one in standings(engine, name):
-        if one.word == "done":
-            raise LedgerError(f"{name} is done: every trial has an outcome")
+    if standing_of(engine, name).word == "done":
+        raise DesignError(f"{name} is done: every trial has an outcome")
     set_state(engine, name, state)
     if as_json:
         print(json.dumps({"experiment": name, "state": state}))

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Engine
 
-from ..models.errors import LedgerError
+from ..models.errors import DesignError
 from ..models.ledger.finding import Found, find_trials
 from ..models.ledger.reading import AttemptLine, attempts
 from ..models.message import AttemptRecord
@@ -37,7 +37,7 @@ def show(
         text: its id, an attempt's id, or the begin of either or of its key.
         tail: lines of each log that are shown.
     Raises:
-        LedgerError: no trial is meant, or several are; names them.
+        DesignError: no trial is meant, or several are; names them.
     """
     engine = open_ledger(store)
     trial = the_trial(engine, text, experiment)
@@ -58,18 +58,18 @@ def the_trial(engine: Engine, text: str, experiment: str | None = None) -> Found
     """The one trial that a text means.
 
     Raises:
-        LedgerError: there is none, or there are several; names them.
+        DesignError: there is none, or there are several; names them.
     """
     found = find_trials(engine, text, experiment=experiment)
     if not found:
-        raise LedgerError(
+        raise DesignError(
             f"{text!r} is no trial of this store: give its id, an attempt's id, or the begin of "
             "its key, such as 'headroom/mosaic|lean|1x'"
         )
     exact = [one for one in found if text in (one.id, one.key.text)]
     if len(found) > 1 and len(exact) != 1:
         shown = "\n  ".join(f"{one.id}  {one.key.text}  ({one.experiment})" for one in found)
-        raise LedgerError(f"{text!r} means several trials; name one:\n  {shown}")
+        raise DesignError(f"{text!r} means several trials; name one:\n  {shown}")
     return (exact or found)[0]
 
 

@@ -36,6 +36,7 @@ class Watch:
         self._broker, self._flower, self._name = broker, flower, name
         self._fleet: Fleet | None = None
         self.view: ExperimentView | None = None
+        self._standings: tuple[live.Standing, ...] = ()
         self._trouble = ""
 
     @property
@@ -49,6 +50,8 @@ class Watch:
             self._fleet = look_at_fleet(self._broker) if self._broker else None
             if self._name:
                 self.view = look_at_experiment(self._engine, self._name, self._fleet)
+            else:
+                self._standings = live.standings(self._engine)
             self._trouble = ""
         except (BrokerError, StoreAway) as error:
             self._trouble = str(error)
@@ -68,8 +71,8 @@ class Watch:
         parts: list[RenderableType] = []
         if self.view:
             parts.append(experiment_text(self.view))
-        elif not self._trouble:
-            parts.append(experiments_table(live.standings(self._engine)))
+        elif self._standings:
+            parts.append(experiments_table(self._standings))
         if self._fleet:
             parts += [nodes_table(self._fleet.nodes), Text(fleet_line(self._fleet))]
         if self._flower:
@@ -80,15 +83,17 @@ class Watch:
 
     def line(self) -> str:
         """The same in one line."""
-        told = self._trouble or (summary(self.view) if self.view else "")
-        return told or (fleet_line(self._fleet) if self._fleet else "")
+        if self._trouble or self.view:
+            return self._trouble or (summary(self.view) if self.view else "")
+        told = [f"{one.name}: {one.word} {one.n:,}/{one.planned:,}" for one in self._standings]
+        return " · ".join([*told, *([fleet_line(self._fleet)] if self._fleet else [])])
 
     def document(self) -> dict[str, object]:
         """The same as a document."""
         seen = (
             experiment_json(self.view)
             if self.view
-            else {"experiments": [standing_json(one) for one in live.standings(self._engine)]}
+            else {"experiments": [standing_json(one) for one in self._standings]}
         )
         return seen | {"fleet": self._fleet and fleet_json(self._fleet), "trouble": self._trouble}
 
