@@ -6,7 +6,9 @@ side by side. Among the nodes that have room, a trial goes to the one that has h
 band so far, then to the emptiest, then by chance: so bands spread evenly over nodes.
 
 A trial at the head of its experiment that fits nowhere lets others of its experiment pass until it
-has waited `AGE_S`; then a node that could hold it is kept free for it. So no floor starves.
+has waited `AGE_S`; then a node that could hold it is kept free for it. So no floor starves. Those
+that pass are of its own wave or of the next: else a band with large floors would be left for hours
+in which the others are done.
 """
 
 import itertools
@@ -19,6 +21,7 @@ from ..models.lease.capacity import Capacity
 
 AGE_S = 60.0
 LOOK_AT = 32  # nodes with room that are compared for one trial
+WAVES_AHEAD = 1  # how many waves further than the head's those that pass may be
 PASS_BY = 64  # how far behind a head that fits nowhere others may be taken from
 
 
@@ -32,6 +35,7 @@ class Want:
     concurrency: int | None = None
     since: float = 0.0
     runtime: str = ""
+    wave: int = 0
 
 
 @dataclass(slots=True)
@@ -154,9 +158,9 @@ def place(lines: Sequence[Line], rooms: Sequence[Room], random: Random, now: flo
 
 
 def _next(line: Line, this_round: _Round) -> Placed | None:
-    level = line.waiting[0].concurrency
+    level, last = line.waiting[0].concurrency, line.waiting[0].wave + WAVES_AHEAD
     for index, want in enumerate(itertools.islice(line.waiting, PASS_BY)):
-        if want.concurrency != level:  # a wave of another concurrency waits for its turn
+        if want.concurrency != level or want.wave > last:  # these wait for their turn
             continue
         room = this_round.best(want, line.spread)
         if room is not None:

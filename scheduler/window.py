@@ -195,7 +195,7 @@ class Window:
         level, runtime = self.concurrency.get(trial.wave), self.experiment.pods.runtime
         band = trial.replay.ceiling if trial.replay else cell.band
         floor = self._floor(cell, band, trial.replay)
-        return Want(trial.id, band, floor, level, runtime=runtime)
+        return Want(trial.id, band, floor, level, runtime=runtime, wave=trial.wave)
 
     def _begin(self, attempt: str, trial: Owed, node: str) -> None:
         want = self._want(trial)

@@ -1,6 +1,7 @@
 """Placement: fair between experiments, in order within one, even over nodes, nobody starves."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ from infranoise.models.lease.capacity import Capacity
 from infranoise.scheduler.placement import AGE_S, Line, Placed, Room, Want, place
 
 GIB = 1 << 30
+BANDS = (("small", 1.0), ("large", 4.0))
 
 
 def room(name: str, cores: int = 4, gib: int = 8, slots: int = 4) -> Room:
@@ -124,3 +126,37 @@ def test_what_is_placed_fits_and_nothing_is_lost(
         assert one.free.cpu_m >= 0
         assert one.free.memory_bytes >= 0
         assert one.free.slots >= 0
+
+
+def test_a_band_with_large_floors_is_not_left_for_later_hours() -> None:
+    """Four large floors and four small ones in each wave, on a node with room for one large."""
+    waves = [
+        [want(f"{wave}-{band}{i}", band, cores, wave=wave) for band, cores in BANDS]
+        for wave in range(6)
+        for i in range(4)
+    ]
+    line, node = Line("e", [one for block in waves for one in block]), room("n")
+    running: list[tuple[int, Want]] = []
+    begun: list[Want] = []
+    for turn in range(400):
+        for ends, done in running:
+            if ends == turn:
+                node.running -= 1
+                node.free = Capacity(
+                    node.free.cpu_m + done.floor.cpu_m,
+                    node.free.memory_bytes + done.floor.memory_bytes,
+                    node.free.slots + 1,
+                )
+        running = [one for one in running if one[0] > turn]
+        now = float(turn)
+        if line.waiting:
+            head = line.waiting[0]
+            line.waiting[0] = replace(head, since=head.since or now)
+        for one in put([line], [node], now):
+            begun.append(one.want)
+            running.append((turn + 3, one.want))
+    assert len(begun) == 48
+    furthest = 0
+    for one in begun:
+        furthest = max(furthest, one.wave)
+        assert furthest - one.wave <= 1
