@@ -102,7 +102,8 @@ def gate_sentence(found: Comparison) -> str:
         ends = (
             f" {found.b.name} lies at {points(gate.low)} or above and {points(gate.high)} or below"
         )
-        ends += f" (95 % each way, {tasks}, whatever infra errors hid);"
+        hid = ", whatever infra errors hid" if gate.infra_errors == "unknown" else ""
+        ends += f" (95 % each way, {tasks}{hid});"
     drop = points(gate.max_drop, signed=False)
     decided = f"{gate.decision}: at most {drop} points behind are allowed;{ends} {gate.reason}."
     if found.credibility.configurations_match:

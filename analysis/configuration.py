@@ -17,6 +17,7 @@ from .read_ledger import Study
 from .words import listed, size
 
 type State = Literal["same", "differs", "unrecorded"]
+WORSE: tuple[State, ...] = ("same", "unrecorded", "differs")
 MOST_VALUES = 6
 TIME_LIMIT = "time limit, times the task's own"
 AGENT_LIMIT = "agent's time limit"
@@ -67,6 +68,17 @@ def compared(a: Configuration, b: Configuration) -> tuple[ItemCompared, ...]:
         for mine, theirs in ((a.items[name], b.items[name]),)
     ]
     return (*rows, _tasks(a.tasks, b.tasks))
+
+
+def all_compared(every: Sequence[Configuration]) -> tuple[ItemCompared, ...]:
+    """The items of the first of several beside those of the one that is least like it.
+
+    Args:
+        every: one or more configurations.
+    """
+    first, *others = every
+    rows = [compared(first, other) for other in others or (first,)]
+    return tuple(max(item, key=lambda row: WORSE.index(row.state)) for item in zip(*rows))
 
 
 def is_matched(items: Sequence[ItemCompared]) -> bool:

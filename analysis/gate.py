@@ -2,7 +2,9 @@
 
 GO when even the least favourable reading of the missing outcomes leaves b, with 95 % confidence,
 no further behind than the limit; NO-GO when even the most favourable one leaves it further behind;
-else INCONCLUSIVE. So infra errors never turn a GO into a NO-GO: they widen what is not known.
+else INCONCLUSIVE. So infra errors never turn a GO into a NO-GO: they widen what is not known. Where
+both sides ran under the limits that are meant, an infra error is a failure there too: then it may
+be counted as one.
 
 Source: non-inferiority by one-sided limits, Schuirmann (1987); for the bounds Imbens & Manski
 (2004), whose constant is the one-sided quantile here.
@@ -14,30 +16,35 @@ from typing import Literal
 from .contrasts import Contrast
 from .sides import Paired
 from .tails import critical
+from .words import counted
 
 type Decision = Literal["GO", "NO-GO", "INCONCLUSIVE"]
+type Missing = Literal["unknown", "failed"]
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
     """How far b may fall behind a, a fraction; on these tasks or on new ones; `common_tasks`: tasks
-    that only one side ran are left out on purpose."""
+    that only one side ran are left out on purpose; `infra_errors`: what their outcomes count as."""
 
     max_drop: float
     target: Literal["same", "new"] = "same"
     common_tasks: bool = False
+    infra_errors: Missing = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
     """The decision; `low` and `high` are one-sided 95 % limits of b minus a, whatever the missing
-    outcomes were. `strict` and `excluded` are what would be decided with infra errors as failures,
-    and left out; `reason` says in words what decided."""
+    outcomes were, or with infra errors as failures where that was asked. `strict` and `excluded`
+    are what would be decided with infra errors as failures, and left out; `reason` says in words
+    what decided."""
 
     decision: Decision
     max_drop: float
     target: Literal["same", "new"]
+    infra_errors: Missing
     low: float | None
     high: float | None
     strict: Decision
@@ -59,21 +66,29 @@ def gate(
         strict, excluded: b minus a with infra errors as failures, and left out.
         least, most: with every missing outcome against b, and for it.
     """
+    if limit.infra_errors == "failed":
+        least = most = strict
     low, high = _bound(least, limit, -1), _bound(most, limit, +1)
     decision = _decided(low, high, limit)
     told = _decided(_bound(strict, limit, -1), _bound(strict, limit, +1), limit)
     without = None if excluded is None else _decided(
         _bound(excluded, limit, -1), _bound(excluded, limit, +1), limit
     )  # fmt: skip
-    reason = _reason(decision, told, without, low is None)
+    if limit.infra_errors == "failed" and low is not None:
+        few = "; too few samples to tell" if decision == "INCONCLUSIVE" else ""
+        reason = f"infra errors count as failures{few}"
+    else:
+        reason = _reason(decision, told, without, low is None)
     alone = len(paired.only_a) + len(paired.only_b)
     if alone and not limit.common_tasks and decision == "GO":
         decision = "INCONCLUSIVE"
         reason = (
-            f"{alone} tasks were run on one side only, and what is missing may be what fails; "
-            "run them, or say --common-tasks"
+            f"{counted(alone, 'task')} ran on one side only, and what is missing may be what "
+            "fails; run the rest, or say --common-tasks"
         )
-    return Gate(decision, limit.max_drop, limit.target, low, high, told, without, reason)
+    return Gate(
+        decision, limit.max_drop, limit.target, limit.infra_errors, low, high, told, without, reason
+    )
 
 
 def _bound(found: Contrast, limit: Limit, sign: int) -> float | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..models.errors import DesignError
 from .cells import Cells
+from .configuration import ItemCompared, all_compared
 from .credible import Configurations
 from .gaps import Gap, GapTable, gaps, rivals
 from .intervals import Interval, Rate, rate
@@ -44,7 +45,9 @@ class Row:
 class Leaderboard:
     """Rows best first; `sentence` says which neighbouring rows can be told apart.
 
-    `bands` are those within which entries were compared, () where they were merged.
+    `bands` are those within which entries were compared, () where they were merged; `settings` the
+    entries' configurations, each item where two are least alike. `noise_known`: what configurations
+    are worth was told, so that places allow for it.
     """
 
     rows: tuple[Row, ...]
@@ -53,6 +56,8 @@ class Leaderboard:
     unpaired: tuple[tuple[str, str], ...]
     bands: tuple[str, ...]
     configurations: Configurations
+    settings: tuple[ItemCompared, ...]
+    noise_known: bool
     sentence: str
 
 
@@ -81,6 +86,8 @@ def leaderboard(
         unpaired=table.unpaired,
         bands=bands,
         configurations=configurations,
+        settings=all_compared([one for side in sides for one in side.by_entry()]),
+        noise_known=noise is not None,
         sentence=f"{_sentence(table)}{_first_place(rows)}",
     )
 

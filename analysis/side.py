@@ -1,6 +1,6 @@
 """One side of a comparison: a set of results, what it counted, how it was configured."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -14,13 +14,21 @@ from .read_ledger import Study
 class Side:
     """A set of results: name, counts by task, entry and band, and configuration.
 
-    `sources` are set where others produced it.
+    `sources` are set where others produced it; `study` is what it was counted from.
     """
 
     name: str
     cells: Cells
     configuration: Configuration
     sources: tuple[Source, ...] = ()
+    study: Study | None = field(default=None, repr=False)
+
+    def by_entry(self) -> tuple[Configuration, ...]:
+        """The configuration of each entry alone."""
+        if self.study is None:
+            return (self.configuration,)
+        entries = self.study.attempts["entry"].unique().sort()
+        return tuple(configuration(_of_entry(self.study, entry)) for entry in entries)
 
 
 def side(study: Study, name: str, entry: str = "") -> Side:
@@ -31,6 +39,10 @@ def side(study: Study, name: str, entry: str = "") -> Side:
     """
     cells = study.cells.select(entry=entry) if entry else study.cells
     if entry:
-        study = replace(study, attempts=study.attempts.filter(pl.col("entry") == entry))
+        study = _of_entry(study, entry)
     small = cells.by("task", "entry", "band")
-    return Side(name, small, configuration(study), study.sources)
+    return Side(name, small, configuration(study), study.sources, study)
+
+
+def _of_entry(study: Study, entry: str) -> Study:
+    return replace(study, attempts=study.attempts.filter(pl.col("entry") == entry))

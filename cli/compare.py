@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ..analysis.comparison import Comparison, compare
 from ..analysis.comparison_words import verdict_sentence
-from ..analysis.gate import Limit
+from ..analysis.gate import Limit, Missing
 from ..analysis.json_values import Json, json_value
 from ..analysis.render.comparison_text import comparison_text
 from ..models.errors import DesignError
@@ -32,6 +32,7 @@ class Question:
     max_drop_points: float = 0.0
     target: str = "same"
     common_tasks: bool = False
+    infra_errors: str = "unknown"
     matched: bool = False
     noise_from: str | None = None
     margin_points: float = 3.0
@@ -62,7 +63,10 @@ def _limit(question: Question) -> Limit | None:
     if question.target not in ("same", "new"):
         raise DesignError(f"--target {question.target!r}: say same or new (tasks)")
     target: Literal["same", "new"] = "new" if question.target == "new" else "same"
-    return Limit(question.max_drop_points / POINTS, target, question.common_tasks)
+    if question.infra_errors not in ("unknown", "failed"):
+        raise DesignError(f"--infra-errors {question.infra_errors!r}: say unknown or failed")
+    missing: Missing = "failed" if question.infra_errors == "failed" else "unknown"
+    return Limit(question.max_drop_points / POINTS, target, question.common_tasks, missing)
 
 
 def _document(found: Comparison, sources: tuple[Source, ...]) -> dict[str, Json]:

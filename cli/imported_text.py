@@ -53,15 +53,20 @@ def _modes_table(modes: Sequence[ModeCount]) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("the source says")
     table.add_column("read as")
-    table.add_column("attempts", justify="right")
+    for name in ("attempts", "passed", "no verdict"):
+        table.add_column(name, justify="right")
     for mode in modes[:MOST_LINES]:
         table.add_row(
             Text(one_line(mode.mode, 60) or "(nothing unusual)"),
             mode.judged.replace("_", " "),
-            f"{mode.attempts:,}",
+            *(f"{count:,}" for count in (mode.attempts, mode.passed, mode.unjudged)),
         )
     more = f"; the first {MOST_LINES} of {len(modes)}" if len(modes) > MOST_LINES else ""
-    return Group(Text(f"How its endings are read{more}", style="bold"), table)
+    head = Text(f"How its endings are read{more}", style="bold")
+    if not any(mode.unjudged for mode in modes):
+        return Group(head, table)
+    note = "What has no verdict is no failure of the model: it counts as an infra error."
+    return Group(head, table, Text(note))
 
 
 def _totals_table(totals: Sequence[Total]) -> RenderableType:

@@ -180,6 +180,14 @@ def compare(
             envvar="INFRANOISE_COMMON_TASKS",
         ),
     ] = False,
+    infra_errors: Annotated[
+        str,
+        typer.Option(
+            help="To the gate an infra error's outcome is unknown, or failed: as under the very "
+            "limits that count.",
+            envvar="INFRANOISE_INFRA_ERRORS",
+        ),
+    ] = "unknown",
     matched: Annotated[
         bool,
         typer.Option(
@@ -217,6 +225,7 @@ def compare(
         max_drop_points=max_drop,
         target=target,
         common_tasks=common_tasks,
+        infra_errors=infra_errors,
         matched=matched,
         noise_from=noise_from,
         margin_points=margin,
@@ -226,7 +235,7 @@ def compare(
 
 def _only_with_gate(context: typer.Context) -> None:
     """An option of the gate without the gate would be passed over in silence."""
-    for name in ("max_drop", "target", "common_tasks"):
+    for name in ("max_drop", "target", "common_tasks", "infra_errors"):
         given = context.get_parameter_source(name)
         if given is not None and given.name == "COMMANDLINE":
             raise typer.BadParameter(f"--{name.replace('_', '-')} decides nothing without --gate")

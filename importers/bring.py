@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
 
+from ..models.classify import PASS_REWARD
 from ..models.errors import SourceFault
 from ..models.foreign import ForeignTrial
 from ..models.ledger.adopt import Adopted, Adoption
@@ -105,7 +106,7 @@ class _Seen:
         self.entries: dict[str, None] = {}
         self.bands: dict[str, None] = {}
         self.runs: set[tuple[str, str]] = set()
-        self.modes: Counter[tuple[str, str]] = Counter()
+        self.modes: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, trials: Iterable[ForeignTrial]) -> None:
         for trial in trials:
@@ -115,7 +116,9 @@ class _Seen:
             self.bands[trial.band.name] = None
             self.runs.add((trial.entry.name, trial.run))
             for attempt in trial.attempts:
-                self.modes[attempt.origin.mode, attempt.origin.judged] += 1
+                origin, reward = attempt.origin, attempt.evidence.reward
+                end = "unjudged" if reward is None else "passed" if reward >= PASS_REWARD else ""
+                self.modes[origin.mode, origin.judged, end] += 1
 
     def merge(self, other: "_Seen") -> None:
         self.adopted += other.adopted
@@ -172,10 +175,7 @@ def _source(
         copies=seen.adopted.known,
         modes_version=VERSION,
         overrides=choices.modes.overrides,
-        modes=tuple(
-            ModeCount(mode=mode, judged=judged, attempts=attempts)
-            for (mode, judged), attempts in seen.modes.most_common()
-        ),
+        modes=_modes(seen.modes),
         unrecorded=tuple(account.unrecorded),
         totals=tuple(account.totals),
         faults=tuple(short(fault) for fault in account.faults[:MOST_FAULTS]),
@@ -184,6 +184,22 @@ def _source(
 
 def _named(paths: Sequence[Path]) -> str:
     return ", ".join(map(str, paths))
+
+
+def _modes(met: Counter[tuple[str, str, str]]) -> tuple[ModeCount, ...]:
+    """Modes and what they were read as, the most frequent first."""
+    words = dict.fromkeys((mode, judged) for mode, judged, _ in met)
+    counts = [
+        ModeCount(
+            mode=mode,
+            judged=judged,
+            attempts=sum(met[mode, judged, end] for end in ("", "passed", "unjudged")),
+            passed=met[mode, judged, "passed"],
+            unjudged=met[mode, judged, "unjudged"],
+        )
+        for mode, judged in words
+    ]
+    return tuple(sorted(counts, key=lambda one: -one.attempts))
 
 
 @contextmanager

@@ -30,6 +30,7 @@ class Ending(NamedTuple):
         rewards: the named rewards behind it.
         walls: seconds of each phase that was reached; None where the time is not told.
         enforcement: how ceilings were enforced, as far as the source tells.
+        settled: the user's own rule makes it a failure, also where there is no reward.
     """
 
     word: Word
@@ -39,10 +40,13 @@ class Ending(NamedTuple):
     rewards: Mapping[str, float] = NOTHING
     walls: Mapping[PhaseName, float | None] = NOTHING
     enforcement: str = ""
+    settled: bool = False
 
 
 def evidence_of(ending: Ending) -> Evidence:
     """The evidence of an ending; kills, exit codes and processes left behind are unknown in it."""
+    if ending.settled and ending.reward is None:
+        return _settled(ending)
     facts: dict[str, Any] = {"node_seen": "unknown", "phases": _phases(ending)}
     if ending.rewards:
         facts["rewards"] = dict(ending.rewards)
@@ -56,6 +60,14 @@ def evidence_of(ending: Ending) -> Evidence:
     if ending.reward is None:
         facts["reward_fault"] = said or "the source holds no reward"
     return Evidence(**facts | _blame(ending, said))
+
+
+def _settled(ending: Ending) -> Evidence:
+    """A failure without a verdict, because the user says so: the evidence keeps who said it."""
+    said = f"no verdict; a rule of the importer's own makes {ending.mode!r} a failure"
+    walls: dict[PhaseName, float | None] = {"agent": None, **ending.walls}
+    judged = evidence_of(ending._replace(reward=0.0, walls={"verifier": None, **walls}))
+    return judged.model_copy(update={"reward_fault": short(said)})
 
 
 def _blame(ending: Ending, said: str) -> dict[str, Any]:

@@ -119,6 +119,7 @@ def _attempt(
         rewards=named,
         walls=_walls(told, clocks, graded=bool(named)),
         enforcement=enforcement_of(path, told.config),
+        settled=choices.modes.settles(mode, message),
     )
     return ForeignAttempt(
         evidence=evidence_of(ending),

@@ -74,8 +74,9 @@ def _attempt(
     started = moment(path, f"{place}, started_at", raw.get("started_at"))
     ended = moment(path, f"{place}, completed_at", raw.get("completed_at"))
     hour = hour_of(started)
+    settled = choices.modes.settles(mode, message)
     return ForeignAttempt(
-        evidence=evidence_of(Ending(judged, mode, message, reward, walls=walls)),
+        evidence=evidence_of(Ending(judged, mode, message, reward, walls=walls, settled=settled)),
         conditions=NO_CONDITIONS.model_copy(
             update={
                 "runtime": head.runtime,

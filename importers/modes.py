@@ -27,16 +27,19 @@ from ..models.outcome import FailedCause, InfraCause
 from ..models.source import Kind
 
 type Word = Literal[FailedCause, InfraCause, "graded", "cancelled"]
+FAILURES: tuple[str, ...] = get_args(FailedCause)
 WORDS: tuple[str, ...] = (*get_args(FailedCause), *get_args(InfraCause), "graded", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line: a mode (or pattern of modes), what its message must hold, what it then means."""
+    """One line: a mode (or pattern of modes), what its message must hold, what it then means; and
+    whether it is the user's `own`."""
 
     mode: str
     means: Word
     message: re.Pattern[str] | None = None
+    own: bool = False
 
     def fits(self, mode: str, message: str) -> bool:
         """This line is about that ending."""
@@ -65,6 +68,16 @@ class Modes:
             self._known[mode] = word
             return word
         return next((r.means for r in concerned if r.fits(mode, message)), "unknown")
+
+    def settles(self, mode: str, message: str = "") -> bool:
+        """The user's own rule makes this ending the model's failure, whether or not it was judged.
+
+        The built-in rules never do: what nobody judged is no failure.
+        """
+        if not self.overrides or not mode:
+            return False
+        rule = next((rule for rule in self.rules if rule.fits(mode, message)), None)
+        return rule is not None and rule.own and rule.means in FAILURES
 
 
 def rules_in(path: Path, text: str) -> Mapping[str, Sequence[Rule]]:
@@ -107,7 +120,7 @@ def _rule(path: Path, name: str, number: int, row: Mapping[str, object]) -> Rule
         pattern = re.compile(str(message)) if message is not None else None
     except re.error as error:
         raise DesignError(f"{where}: message: no regular expression: {error}") from error
-    return Rule(str(row["mode"]), means, pattern)  # type: ignore[arg-type]
+    return Rule(str(row["mode"]), means, pattern, own=True)  # type: ignore[arg-type]
 
 
 def _hint(word: str, known: Sequence[str]) -> str:

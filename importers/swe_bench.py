@@ -14,6 +14,7 @@ from ..models.band import Band
 from ..models.conditions import UNRECORDED, Usage
 from ..models.entry import Entry
 from ..models.errors import SourceFault
+from ..models.evidence import PhaseName
 from ..models.foreign import ForeignAttempt, ForeignTrial
 from ..models.origin import Origin
 from ..models.source import Total
@@ -100,8 +101,10 @@ def trial_of(report: Report, instance: str, choices: Choices) -> ForeignTrial:
     mode = report.modes[instance]
     judged = choices.modes.word(mode)
     id_ = f"{report.entry.name}/{report.run}/{instance}"
-    walls: dict[str, float | None] = {"verifier": None} if mode in GRADES else {}
-    ending = Ending(judged, mode, reward=GRADES.get(mode), walls=walls)  # type: ignore[arg-type]
+    walls: dict[PhaseName, float | None] = {"verifier": None} if mode in GRADES else {}
+    ending = Ending(
+        judged, mode, reward=GRADES.get(mode), walls=walls, settled=choices.modes.settles(mode)
+    )
     attempt = ForeignAttempt(
         evidence=evidence_of(ending),
         conditions=NO_CONDITIONS,

@@ -111,7 +111,7 @@ def trial_of(cells: Cells, own_id: str, choices: Choices) -> ForeignTrial:
     mode, message = cells.text("mode"), cells.text("message")
     if not mode and cells.flag("infra_error"):
         mode = "infra_error"
-    judged = choices.modes.word(mode, message)
+    judged, settled = choices.modes.word(mode, message), choices.modes.settles(mode, message)
     reward = cells.reward(choices.most_reward)
     walls: dict[Any, float | None] = {} if reward is None else {"verifier": None}
     id_ = cells.text("id") or own_id
@@ -124,7 +124,9 @@ def trial_of(cells: Cells, own_id: str, choices: Choices) -> ForeignTrial:
         run=run,
         attempts=(
             ForeignAttempt(
-                evidence=evidence_of(Ending(judged, mode, message, reward, walls=walls)),
+                evidence=evidence_of(
+                    Ending(judged, mode, message, reward, walls=walls, settled=settled)
+                ),
                 conditions=_conditions(cells),
                 usage=Usage(),
                 clocks=_clocks(cells),
@@ -178,6 +180,8 @@ def _clocks(cells: Cells) -> Clocks:
 def _lacking(account: Account, columns: TableColumns) -> None:
     """A table tells what its columns tell."""
     for role, why in UNTOLD.items():
+        if role == "mode" and columns.infra_error:
+            why = "why trials ended as infrastructure errors is unknown"
         if role not in columns.named:
             account.lacks(f"{role} (no column)", why)
     account.lacks("OOM kills, limits in force, nodes, load", "a table of outcomes holds none")

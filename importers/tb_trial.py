@@ -87,7 +87,9 @@ def trial_of(
     if reward is not None or clocks.verifier_s is not None:
         walls["verifier"] = clocks.verifier_s
     attempt = ForeignAttempt(
-        evidence=evidence_of(Ending(word=judged, mode=mode, reward=reward, walls=walls)),
+        evidence=evidence_of(
+            Ending(judged, mode, reward=reward, walls=walls, settled=choices.modes.settles(mode))
+        ),
         conditions=_conditions(clocks, run, around),
         usage=Usage(
             input_tokens=count(raw.get("total_input_tokens")),

@@ -8,11 +8,18 @@ Kind = Literal["harbor", "inspect", "terminal-bench", "swe-bench", "table"]
 
 
 class ModeCount(Value):
-    """A source's word for how attempts ended, the word of ours that it was read as, how often."""
+    """A source's word for how attempts ended, the word of ours that it was read as, how often.
+
+    Of these `passed` had a full reward, and `unjudged` none at all: without a verdict nothing is
+    the model's failure, so that they count as infra errors, the verifier's unless the word blames
+    another.
+    """
 
     mode: str
     judged: str
     attempts: int
+    passed: int = 0
+    unjudged: int = 0
 
 
 class Total(Value):

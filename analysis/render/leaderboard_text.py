@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...models.source import Source
+from ..configuration import is_matched, match_words
 from ..leaderboard import Leaderboard, Row
 from ..printable import one_line, printable
 from .unrecorded import unrecorded_text
@@ -19,7 +20,8 @@ WORDS = ("tied", "entry")
 def leaderboard_text(found: Leaderboard, sources: tuple[Source, ...] = ()) -> RenderableType:
     """Rows with place ranges and tie groups, and the sentence on neighbours."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in HEADINGS:
+    uneven = len({row.tasks for row in found.rows}) > 1
+    for name in (*HEADINGS, *(["tasks"] if uneven else [])):
         words = name in WORDS
         table.add_column(
             name,
@@ -28,7 +30,7 @@ def leaderboard_text(found: Leaderboard, sources: tuple[Source, ...] = ()) -> Re
             overflow="fold",
         )
     for row in found.rows:
-        table.add_row(*_cells(row))
+        table.add_row(*_cells(row), *([f"{row.tasks:,}"] if uneven else []))
     within = (
         f"Compared within the same band: {', '.join(one_line(band, 40) for band in found.bands)}."
         if found.bands
@@ -37,9 +39,25 @@ def leaderboard_text(found: Leaderboard, sources: tuple[Source, ...] = ()) -> Re
     parts: list[RenderableType] = [
         *([unrecorded_text(sources)] if sources else []),
         Group(Text("Rows that share a letter cannot be told apart", style="bold"), table),
-        Text(printable(f"{found.sentence}\n{within}")),
+        Text(printable("\n".join([found.sentence, within, *_unmatched(found, uneven=uneven)]))),
     ]
     return Group(*(Padding(part, (0, 0, 1, 0)) for part in parts))
+
+
+def _unmatched(found: Leaderboard, *, uneven: bool) -> list[str]:
+    """What the places take for granted."""
+    told = []
+    if uneven:
+        told.append("Not all ran the same tasks; two entries are compared on those that both ran.")
+    if found.noise_known:
+        told.append("Places allow for what unmatched configurations were measured to be worth.")
+    elif not is_matched(found.settings):
+        told.append(
+            f"The entries' configurations {match_words(found.settings, matched=False)}. Places are "
+            "told as if they matched: more may be tied. What that is worth, an experiment that "
+            "varied them tells (--noise-from)."
+        )
+    return told
 
 
 def _cells(row: Row) -> list[str | Text]:

@@ -36,10 +36,16 @@ def unrecorded_chapter(sources: Sequence[Source]) -> Chapter:
     ]  # fmt: skip
     for source in sources:
         rows = [
-            (Cell(one_line(m.mode) or "nothing unusual", "name"), m.judged, f"{m.attempts:,}")
+            (
+                Cell(one_line(m.mode) or "nothing unusual", "name"),
+                m.judged,
+                f"{m.attempts:,}",
+                f"{m.passed:,}",
+                f"{m.unjudged:,}",
+            )
             for m in source.modes
         ]
-        heading = ("the source says", "read as", "attempts")
+        heading = ("the source says", "read as", "attempts", "passed", "no verdict")
         tables.append(table("How its endings are read", heading, rows, words=(1,), folded=True))
     return Chapter(
         anchor="unrecorded",

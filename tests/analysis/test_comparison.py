@@ -175,10 +175,21 @@ def test_tasks_that_one_side_lost_do_not_go_unnoticed() -> None:
     found = compare(side("a", 5), short, limit=Limit(0.1))
     assert found.gate is not None
     assert found.gate.decision == "INCONCLUSIVE"
-    assert "1 tasks were run on one side only" in found.gate.reason
+    assert "1 task ran on one side only" in found.gate.reason
     meant = compare(side("a", 5), short, limit=Limit(0.1, common_tasks=True))
     assert meant.gate is not None
     assert meant.gate.decision == "GO"
+
+
+def test_under_the_limits_that_count_an_infra_error_is_a_failure() -> None:
+    a, b = side("a", 5), side("b", 2, infra=4)
+    asked = compare(a, b, limit=Limit(0.08))
+    meant = compare(a, b, limit=Limit(0.08, infra_errors="failed"))
+    assert asked.gate is not None
+    assert meant.gate is not None
+    assert (asked.gate.decision, meant.gate.decision) == ("INCONCLUSIVE", "NO-GO")
+    assert "infra errors count as failures" in gate_sentence(meant)
+    assert "whatever infra errors hid" not in gate_sentence(meant)
 
 
 def test_a_gate_on_new_tasks_asks_for_more() -> None:

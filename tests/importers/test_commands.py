@@ -100,7 +100,9 @@ def test_the_users_words_for_band_entry_and_endings(run: Run, tmp_path: Path) ->
     )
     document = told(result)
     assert (document["bands"], document["entries"]) == (["3x"], ["mine"])
-    assert document["source"]["modes"] == [{"mode": "OddError", "judged": "evicted", "attempts": 1}]
+    assert document["source"]["modes"] == [
+        {"mode": "OddError", "judged": "evicted", "attempts": 1, "passed": 0, "unjudged": 1}
+    ]
     assert document["source"]["overrides"]
 
 

@@ -4,9 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from infranoise.importers.harbor import read_harbor
 from infranoise.importers.modes import WORDS, Modes, rules_in
 from infranoise.importers.modes_builtin import BUILT_IN
+from infranoise.importers.reading import Account, Choices
+from infranoise.models.classify import classify
 from infranoise.models.errors import DesignError
+
+from .conftest import harbor_job, harbor_result
 
 OWN = """
 [[harbor]]
@@ -36,6 +41,44 @@ def test_the_users_rules_come_first(mode: str, message: str, word: str) -> None:
     modes = Modes((*own["harbor"], *BUILT_IN["harbor"]))
     assert modes.word(mode, message) == word
     assert modes.word(mode, message) == word  # also when it was met before
+
+
+OVERRULED = [  # the user's word for AgentTimeoutError, the reward -> verdict and cause
+    ("agent_timeout", None, ("failed", "agent_timeout")),
+    ("agent_error", None, ("failed", "agent_error")),
+    ("no_answer", None, ("failed", "no_answer")),
+    ("wrong", None, ("failed", "wrong")),
+    ("wrong", 0.0, ("failed", "wrong")),
+    ("graded", None, ("infra_error", "verifier_error")),
+    ("evicted", None, ("infra_error", "evicted")),
+    ("evicted", 0.0, ("infra_error", "evicted")),
+    ("evicted", 1.0, ("passed", "")),
+    ("cancelled", 0.0, ("cancelled", "")),
+]
+
+
+@pytest.mark.parametrize(("word", "reward", "outcome"), OVERRULED)
+def test_the_users_word_decides_the_outcome(
+    tmp_path: Path, word: str, reward: float | None, outcome: tuple[str, str]
+) -> None:
+    text = f'[[harbor]]\nmode = "AgentTimeoutError"\nmeans = "{word}"\n'
+    modes = Modes((*rules_in(Path("own.toml"), text)["harbor"], *BUILT_IN["harbor"]), "hash")
+    result = harbor_result("a", reward=reward, exception=("AgentTimeoutError", "it said"))
+    job = harbor_job(tmp_path / "job", result)
+    (unit,) = read_harbor([job], Choices(modes), Account())
+    ((attempt,),) = [trial.attempts for trial in unit.trials]
+    found = classify(attempt.evidence)
+    assert (found.verdict, found.cause) == outcome
+    if reward is None and outcome[0] == "failed":
+        assert "a rule of the importer's own" in attempt.evidence.reward_fault
+
+
+def test_without_a_rule_of_the_users_a_missing_verdict_is_nobodys_failure(tmp_path: Path) -> None:
+    result = harbor_result("a", reward=None, exception=("AgentTimeoutError", "it said"))
+    job = harbor_job(tmp_path / "job", result)
+    (unit,) = read_harbor([job], Choices(Modes(BUILT_IN["harbor"])), Account())
+    ((attempt,),) = [trial.attempts for trial in unit.trials]
+    assert classify(attempt.evidence).cause == "verifier_error"
 
 
 WRONG = {
