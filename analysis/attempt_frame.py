@@ -17,6 +17,14 @@ from ..models.limits import Effective, Limits
 from ..models.load import Load
 
 ROWS_AT_ONCE = 5_000
+COUNTED = ("steal_s", "busy_s", "swapped_pages", "thermal_throttles", "system_oom_kills")
+MEASURED = (
+    "co_running_mean",
+    "clock_offset_s",
+    "clock_error_s",
+    "clock_step_s",
+    "suspended_s",
+)
 
 type Kind = pl.DataType | type[pl.DataType]
 type Reader = Callable[[AttemptLine], Any]
@@ -80,6 +88,17 @@ def _left_behind(line: AttemptLine) -> int | None:
     return sum(told) if told or not line.record.evidence.phases else None
 
 
+def _grown(name: str) -> Reader:
+    """By how much a count of the node's load grew during an attempt."""
+    start, end = (_in_record(f"conditions.load_{when}.{name}") for when in ("start", "end"))
+
+    def read(line: AttemptLine) -> float | None:
+        before, after = start(line), end(line)
+        return None if before is None or after is None else float(after - before)
+
+    return read
+
+
 def _own(name: str, kind: Kind, attribute: str = "") -> Column:
     return Column(name, kind, lambda line: getattr(line, attribute or name))
 
@@ -131,7 +150,7 @@ FACTS = (
     *_all_of(Clocks, "", "clocks"),
     *(
         _told(name, pl.String, f"conditions.{name}")
-        for name in ("node_profile", "runtime", "network")
+        for name in ("node_profile", "runtime", "network", "egress_asked")
     ),
     *(
         _told(name, pl.Int64, f"conditions.{name}")
@@ -142,8 +161,10 @@ FACTS = (
             "co_running_end",
             "hour_utc",
             "weekday",
+            "ceilings_peak_bytes",
         )
     ),
+    *(_told(name, pl.Float64, f"conditions.{name}") for name in MEASURED),
     _told("agent_timeout_s", pl.Float64, "conditions.agent_timeout_s"),
     _told("timeout_multiple", pl.Float64, "conditions.time_limit"),
     *_all_of(Limits, "requested_", "conditions.requested"),
@@ -151,7 +172,15 @@ FACTS = (
     _told("enforcement", pl.String, "evidence.enforcement"),
     _told("differs", pl.List(pl.String), "conditions.effective.differs"),
     *_all_of(Load, "start_", "conditions.load_start"),
+    *_all_of(Load, "peak_", "conditions.load_peak"),
     *_all_of(Load, "end_", "conditions.load_end"),
+    *(Column(f"during_{name}", pl.Float64, _grown(name)) for name in COUNTED),
+    _told("probed_at", pl.Float64, "conditions.probe.at"),
+    *(
+        _told(f"probe_{name}", pl.Float64, f"conditions.probe.{name}.median")
+        for name in ("cpu_ops_s", "memory_mb_s", "disk_mb_s")
+    ),
+    _told("warnings", pl.List(pl.String), "conditions.warnings"),
     _told("image_id", pl.String, "image_id"),
     _told("worker_version", pl.String, "worker_version"),
     *(

@@ -24,10 +24,12 @@ from .surroundings import (
     Node,
     Reading,
     Setting,
+    Warned,
     deviations,
     nodes,
     readings,
     settings,
+    warned,
 )
 
 SECRET = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
@@ -77,6 +79,7 @@ class RunFacts:
     settings: tuple[Setting, ...]
     readings: tuple[Reading, ...]
     deviations: tuple[Deviation, ...]
+    warned: tuple[Warned, ...]
     clocks: tuple[Clock, ...]
     cost: Cost
     happened: Mapping[str, int]
@@ -105,6 +108,7 @@ def run_facts(study: Study) -> RunFacts:
         settings=settings(accepted),
         readings=readings(accepted),
         deviations=deviations(accepted, names),
+        warned=warned(accepted),
         clocks=clocks(study.attempts),
         cost=cost(study.attempts),
         happened=_happened(study),

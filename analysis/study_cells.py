@@ -4,12 +4,13 @@ The ledger's own counts know the assigned factors only. Which wave a trial was i
 at which hour it ran, is told by its attempt.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
 from ..models.arms import are_arms
 from ..models.errors import DesignError
+from .binned import UNKNOWN, binned, is_reading
 from .cells import STRATUM, Cells
 from .equivalence import MARGIN
 from .factor import Factor
@@ -31,7 +32,8 @@ def study_cells(
     """Cells of the accepted attempts, and the question to ask of them.
 
     Assigned factors keep the level at which they were randomised; node, hour and enforcement enter
-    as observed where they took more than one level. Without an outcome the ledger's own, empty
+    as observed where they took more than one level. A reading among `more` (a load, a rate) enters
+    in quarters of its attempts. Without an outcome the ledger's own, empty
     cells are returned.
 
     Args:
@@ -52,9 +54,22 @@ def study_cells(
         raise DesignError(
             f"attempts have no column {unknown[0]!r}; they have: {', '.join(accepted.columns)}"
         )
+    accepted, orders = _with_levels(accepted, further)
     waves = dict.fromkeys([WAVE, *(f.wave for f in factors.values() if f.wave is not None)])
-    cells = _cells(accepted, dict.fromkeys((*STRATUM, "band", *further, *waves)), study.cells)
+    names = dict.fromkeys((*STRATUM, "band", *further, *waves))
+    cells = _cells(accepted, names, {**study.cells.levels, **orders})
     return cells, Asked(floor, tuple(factors.values()), tuple(waves), margin, arms)
+
+
+def _with_levels(
+    accepted: pl.DataFrame, names: Sequence[str]
+) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
+    """Readings among the factors as levels, and the order of those."""
+    found = {name: binned(accepted[name]) for name in names if is_reading(accepted[name])}
+    return accepted.with_columns(column for column, _ in found.values()), {
+        name: (*order, *((UNKNOWN,) if column.null_count() else ()))
+        for name, (column, order) in found.items()
+    }
 
 
 def _known(study: Study, accepted: pl.DataFrame) -> list[Factor]:
@@ -68,11 +83,13 @@ def _assigned(name: str) -> Factor:
     return Factor(name, "wave", WAVE) if name in SET_PER_WAVE else Factor(name, "trial")
 
 
-def _cells(accepted: pl.DataFrame, names: Collection[str], known: Cells) -> Cells:
-    """Counts by all of `names`; factors that the ledger knows keep its order of levels."""
+def _cells(
+    accepted: pl.DataFrame, names: Collection[str], orders: Mapping[str, Sequence[str]]
+) -> Cells:
+    """Counts by all of `names`; factors of `orders` keep that order of their levels."""
     infra = pl.col("verdict") == "infra_error"
     reward = pl.when(infra).then(0.0).otherwise(pl.col("reward"))
-    rows = accepted.group_by(pl.col(name).cast(pl.String).fill_null("unknown") for name in names)
+    rows = accepted.group_by(pl.col(name).cast(pl.String).fill_null(UNKNOWN) for name in names)
     counts = rows.agg(
         n=pl.len(),
         passed=(pl.col("verdict") == "passed").sum(),
@@ -83,5 +100,5 @@ def _cells(accepted: pl.DataFrame, names: Collection[str], known: Cells) -> Cell
     return Cells.of_counts(
         {name: counts[name].to_numpy() for name in names},
         **{name: counts[name].to_numpy() for name in counts.columns if name not in names},
-        levels={name: order for name, order in known.levels.items() if name in names},
+        levels={name: order for name, order in orders.items() if name in names},
     )

@@ -6,21 +6,41 @@ from dataclasses import dataclass
 import polars as pl
 
 from ..models.node import NodeProfile
+from ..models.validity import WARNINGS
 from .intervals import Rate, rate
 
 READINGS = (
     "start_load1",
     "end_load1",
+    "peak_load1",
     "start_psi_cpu_some10",
+    "peak_psi_cpu_some10",
     "end_psi_cpu_some10",
     "start_psi_mem_some10",
+    "peak_psi_mem_some10",
     "end_psi_mem_some10",
     "start_psi_io_some10",
+    "peak_psi_io_some10",
     "end_psi_io_some10",
     "co_running_start",
     "co_running_peak",
     "co_running_end",
+    "co_running_mean",
     "slots",
+    "during_steal_s",
+    "during_swapped_pages",
+    "during_system_oom_kills",
+    "during_thermal_throttles",
+    "effective_egress_mbps",
+    "effective_egress_down_mbps",
+    "effective_egress_up_mbps",
+    "rx_bytes",
+    "tx_bytes",
+    "clock_offset_s",
+    "clock_error_s",
+    "probe_cpu_ops_s",
+    "probe_memory_mb_s",
+    "probe_disk_mb_s",
 )
 SETTINGS = ("runtime", "enforcement", "network", "counters_source", "effective_oom_scope")
 
@@ -65,6 +85,17 @@ class Deviation:
     what: str
     attempts: int
     bands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A validity warning, what it says, and of how many attempts; `judged` were looked at."""
+
+    warning: str
+    meaning: str
+    attempts: int
+    infra_errors: int
+    judged: int
 
 
 def nodes(accepted: pl.DataFrame, profiles: Mapping[str, NodeProfile]) -> tuple[Node, ...]:
@@ -118,6 +149,23 @@ def deviations(accepted: pl.DataFrame, bands: Sequence[str]) -> tuple[Deviation,
     return tuple(
         Deviation(what, count, tuple(band for band in bands if band in where))
         for what, count, where in rows.iter_rows()
+    )
+
+
+def warned(accepted: pl.DataFrame) -> tuple[Warned, ...]:
+    """Validity warnings that were raised, the most frequent first."""
+    judged = accepted.filter(pl.col("warnings").is_not_null())
+    rows = (
+        judged.select("warnings", "verdict")
+        .explode("warnings")
+        .drop_nulls("warnings")
+        .group_by("warnings")
+        .agg(pl.len(), _infra())
+        .sort("len", "warnings", descending=[True, False])
+    )
+    return tuple(
+        Warned(word, WARNINGS[word][0] if word in WARNINGS else "", count, infra, judged.height)
+        for word, count, infra in rows.iter_rows()
     )
 
 

@@ -125,6 +125,7 @@ def _of_run(run: RunFacts) -> dict[str, Iterable[object]]:
         "nodes": run.nodes,
         "settings": run.settings,
         "readings": run.readings,
+        "warnings": run.warned,
         "deviations": run.deviations,
         "clocks": run.clocks,
         "replays": run.replays,

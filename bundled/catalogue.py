@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..models.errors import DesignError
 
-BENCHMARKS = ("headroom", "edges")
+BENCHMARKS = ("headroom", "edges", "egress")
 HERE = Path(__file__).parent
 SHARED = HERE / "shared"
 

@@ -31,7 +31,7 @@ def materialise(benchmark: str, cache_dir: Path) -> tuple[Path, ...]:
     Several processes may call this at the same time: each builds aside, and the first rename wins.
 
     Args:
-        benchmark: "headroom" or "edges".
+        benchmark: "headroom", "edges" or "egress".
         cache_dir: where the directories are kept; made if missing.
     Raises:
         DesignError: no such benchmark.

@@ -18,7 +18,8 @@ def doctor(as_json: bool) -> int:
     from ..workers.doctor import checks, enforces
     from ..workers.settings import worker_settings
 
-    found = checks(worker_settings(os.environ).state)
+    settings = worker_settings(os.environ)
+    found = checks(settings.state, settings.reach)
     if as_json:
         print(json.dumps([asdict(check) for check in found], indent=2))
     else:

@@ -7,7 +7,7 @@ import typer
 from .fleet_options import Blobs, Broker, Flower, MaybeBroker, Name, Store
 from .options import File, Json, LeaveOut, Runtime
 
-nodes_app = typer.Typer(help="The nodes of a fleet: list, show, drain, up, forget.")
+nodes_app = typer.Typer(help="The nodes of a fleet: list, show, probe, drain, up, forget.")
 trial_app = typer.Typer(help="One trial and all of its attempts.", no_args_is_help=True)
 
 
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
     for command in (submit, status, watch, pause, resume, cancel, logs):
         app.command(rich_help_panel=PANEL)(command)
     nodes_app.callback(invoke_without_command=True)(nodes)
-    for of_node in (show, drain, up, forget):
+    for of_node in (show, probe, drain, up, forget):
         nodes_app.command()(of_node)
     app.add_typer(nodes_app, name="nodes", rich_help_panel=PANEL)
     trial_app.command("show")(trial_show)
@@ -200,6 +200,26 @@ def show(node: Node, broker: Broker, json: Json = False) -> None:
     from .nodes import show as tell
 
     raise typer.Exit(tell(broker, node, as_json=json))
+
+
+def probe(
+    node: Node,
+    broker: Broker,
+    now: Annotated[
+        bool, typer.Option("--now", help="Also where trials run: beside them, and in their way.")
+    ] = False,
+    within: Annotated[float, typer.Option(help="Seconds to wait for the answer.")] = 60.0,
+    json: Json = False,
+) -> None:
+    """Measure a node's speed now: half a second of fixed work on CPU, memory and disk.
+
+    \b
+    infranoise nodes probe rack1-a
+    infranoise nodes probe rack1-a --now --json
+    """
+    from .nodes import probe as do
+
+    raise typer.Exit(do(broker, node, beside=now, within_s=within, as_json=json))
 
 
 def drain(

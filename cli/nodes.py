@@ -1,7 +1,11 @@
-"""`nodes`: the nodes of a fleet: list, show, drain, up, forget."""
+"""`nodes`: the nodes of a fleet: list, show, probe, drain, up, forget."""
 
 import json
 import threading
+import time
+import uuid
+from contextlib import closing
+from datetime import UTC, datetime
 
 from rich.console import Console
 from rich.table import Table
@@ -9,6 +13,8 @@ from rich.text import Text
 
 from ..models.errors import DesignError
 from ..models.node import NodeProfile
+from ..models.probe import Probe
+from ..scheduler.enqueue import Enqueuer
 from ..scheduler.leases import Leases
 from ..scheduler.node_state import NodeState
 from .fleet_text import nodes_table
@@ -17,6 +23,7 @@ from .status import node_json
 from .stopping import INTERRUPTED, stop_on_signals
 
 LOOK_EVERY_S = 1.0
+ASK_EVERY_S = 0.1
 
 
 def listed(broker: str, *, as_json: bool) -> int:
@@ -40,18 +47,77 @@ def show(broker: str, node: str, *, as_json: bool) -> int:
     offered = found.hello.get("runtimes") or {}
     if as_json:
         told = profile.model_dump(mode="json") if profile else None
-        document = {"profile": told, "runtimes": offered, "under_way": held}
+        speed = found.hello.get("probe")
+        document = {"profile": told, "probe": speed, "runtimes": offered, "under_way": held}
         print(json.dumps(node_json(found) | document))
         return 0
     console, table = Console(), Table(box=None, show_header=False, pad_edge=False)
     console.print(nodes_table([found]))
     for name, why in offered.items():
         table.add_row(Text(f"{name} pods"), Text(why or "offered"))
+    for name, value in _speed(found.hello.get("probe")).items():
+        table.add_row(Text(name), Text(value))
     for name, value in (profile.model_dump() if profile else {}).items():
         table.add_row(Text(name), Text("not readable there" if value is None else str(value)))
     table.add_row(Text("under way"), Text("\n".join(held) or "nothing"))
     console.print(table)
     return 0
+
+
+def probe(broker: str, node: str, *, beside: bool, within_s: float, as_json: bool) -> int:
+    """Have a node's speed probed now, and print it; returns the exit code.
+
+    Args:
+        beside: also where attempts run, beside them.
+    Raises:
+        DesignError: attempts run there, or it does not answer in time.
+    """
+    id_, deadline = uuid.uuid4().hex, time.monotonic() + within_s
+    with leases_at(broker) as leases, stop_on_signals() as stop:
+        if not _one(leases, node).fresh:
+            raise DesignError(f"{node} is not heard of; start its worker")
+        with closing(Enqueuer(broker)) as enqueuer:
+            enqueuer.ask_probe(node, id_, beside=beside)
+        while (found := _one(leases, node)).hello.get("asked", {}).get("id") != id_:
+            if time.monotonic() > deadline:
+                raise DesignError(f"{node} did not answer within {within_s:g} s")
+            if stop.wait(ASK_EVERY_S):
+                return INTERRUPTED
+    if why := found.hello["asked"]["why"]:
+        raise DesignError(
+            f"{node} was not probed: {why}; ask again later, drain it first, or probe beside them "
+            "with --now"
+        )
+    _print_speed(node, found.hello["probe"], as_json=as_json)
+    return 0
+
+
+def _print_speed(node: str, told: object, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"node": node, "probe": told}))
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in _speed(told).items():
+        table.add_row(Text(name), Text(value))
+    Console().print(table)
+
+
+def _speed(told: object) -> dict[str, str]:
+    """A probe as rows of words; none where the node was never probed."""
+    if told is None:
+        return {}
+    found = Probe.model_validate(told)
+    at = datetime.fromtimestamp(found.at, UTC).isoformat(sep=" ", timespec="seconds")
+    beside = f", beside {found.co_running} attempts" if found.co_running else ""
+    rows = {"probed at": f"{at}, {found.took_s:.2g} s of fixed work{beside}"}
+    units = (("cpu", found.cpu_ops_s, "ops/s"), ("memory", found.memory_mb_s, "MB/s"))
+    for name, spread, unit in (*units, ("disk", found.disk_mb_s, "MB/s")):
+        rows[f"{name} speed"] = (
+            "not writable"
+            if spread is None
+            else f"{spread.median:,.0f} {unit} ({spread.low:,.0f} to {spread.high:,.0f})"
+        )
+    return rows
 
 
 def drain(broker: str, node: str, *, wait: bool, as_json: bool) -> int:

@@ -26,6 +26,7 @@ from ..models.fitness import Kind, Misfit
 from ..models.task import Task
 from ..scheduler.trial_run import single
 from ..workers.attempt import Node, run_attempt
+from ..workers.bearings import Bearings
 from ..workers.leaving import stop_all
 from ..workers.pods.pod import Pods
 from ..workers.runtimes import Runtimes
@@ -111,7 +112,7 @@ def here(experiment: Experiment, slots: int) -> tuple[Pods, Node]:
     if experiment.pods.build_network:
         environ["INFRANOISE_BUILD_NETWORK"] = experiment.pods.build_network
     runtimes = Runtimes(worker_settings(environ))
-    return runtimes.named(experiment.pods.runtime), Node("local", "", Slots(slots), environ)
+    return runtimes.named(experiment.pods.runtime), Node("local", Bearings(), Slots(slots), environ)
 
 
 def _asked(tasks: Sequence[str]) -> tuple[Experiment, Path]:

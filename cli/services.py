@@ -95,6 +95,25 @@ def worker(
         ),
     ] = None,
     alive: AliveFile = None,
+    probe_every: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Seconds between probes of the node's speed, never beside a trial; 0: no probes. "
+            "\\[default: 3600]",
+            envvar="INFRANOISE_PROBE_EVERY",
+            show_default=False,
+        ),
+    ] = None,
+    reach: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Also try to reach these, beside name servers and the engine's registries.",
+            envvar="INFRANOISE_REACH",
+            show_default=False,
+        ),
+    ] = None,
     log_level: Annotated[
         str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.", envvar="INFRANOISE_LOG_LEVEL")
     ] = "WARNING",
@@ -122,6 +141,8 @@ def worker(
         state=state,
         grace_s=grace,
         alive=alive,
+        probe_every_s=probe_every,
+        reach=tuple(",".join(reach or ()).replace(",", " ").split()),
     )
     raise typer.Exit(work(asked, log_level=log_level))
 

@@ -1,7 +1,7 @@
 """`trial show`: one trial with every attempt: its evidence, conditions, clocks and log tails."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -16,9 +16,11 @@ from ..models.ledger.finding import Found, find_trials
 from ..models.ledger.reading import AttemptLine, attempts
 from ..models.message import AttemptRecord
 from ..models.spec import MIB
+from ..models.validity import WARNINGS
 from ..models.value import Value
 from .fleet_view import open_ledger
 
+PARTS = ("requested", "effective", "load_start", "load_peak", "load_end", "probe")
 STYLE = {"passed": "green", "failed": "yellow", "infra_error": "red"}
 
 
@@ -114,10 +116,10 @@ def _record(record: AttemptRecord, tail: int) -> Iterator[RenderableType]:
     evidence, conditions = record.evidence, record.conditions
     if evidence.phases:
         yield _phases(record)
-    limits = {"requested", "effective", "load_start", "load_end"}
     yield from _section("evidence", evidence, {"phases"})
-    yield from _section("conditions", conditions, limits)
-    for name in ("requested", "effective", "load_start", "load_end"):
+    yield from _section("conditions", conditions, {*PARTS, "warnings"})
+    yield from _warnings(conditions.warnings or ())
+    for name in PARTS:
         yield from _section(name.replace("_", " at "), getattr(conditions, name))
     yield from _section("clocks", record.clocks)
     yield from _section("usage", record.usage, {"counters"})
@@ -127,6 +129,12 @@ def _record(record: AttemptRecord, tail: int) -> Iterator[RenderableType]:
             last = "\n".join(stream.tail.rstrip("\n").splitlines()[-tail:])
             yield Text(f"  {name}, last lines of {stream.total_bytes} bytes:", style="bold")
             yield Padding(Text(last), (0, 0, 0, 4))
+
+
+def _warnings(words: Sequence[str]) -> Iterator[RenderableType]:
+    if words:
+        yield Text("  validity warnings", style="bold yellow")
+        yield _facts({word: WARNINGS[word][0] if word in WARNINGS else "" for word in words})
 
 
 def _phases(record: AttemptRecord) -> RenderableType:

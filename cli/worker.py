@@ -29,6 +29,8 @@ class Asked:
     state: Path | None
     grace_s: float | None
     alive: Path | None = None
+    probe_every_s: float | None = None
+    reach: tuple[str, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """The worker's environment variables that say so."""
@@ -43,6 +45,8 @@ class Asked:
             "STATE": self.state,
             "GRACE": self.grace_s,
             "ALIVE": self.alive,
+            "PROBE_EVERY": self.probe_every_s,
+            "REACH": ",".join(self.reach),
         }
         return {f"INFRANOISE_{k}": str(v) for k, v in told.items() if v not in (None, "")}
 

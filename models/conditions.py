@@ -4,6 +4,7 @@ from .counters import Counters
 from .kube_pod import KubePod
 from .limits import Effective, Limits
 from .load import Load
+from .probe import Probe
 from .value import Value
 
 UNRECORDED = "unrecorded"
@@ -17,7 +18,15 @@ class Conditions(Value):
     the mean over its time; `concurrency` is how many were asked for in all, None: the node's own;
     `slots` how many it may hold. `hour_utc` is the hour of the start, 0..23, `weekday` 0
     (Monday)..6. `worker` is who ran it where that was not the node itself, and `pod` what a cluster
-    gave it. `time_limit` is the multiple of the task's own agent timeout that was in force.
+    gave it. `ceilings_peak_bytes` is the highest sum of the memory ceilings of attempts that ran
+    together, this one among them (uncapped ones count 0). `load_peak` is, field by field, the worst
+    that was sampled between start and end.
+    `egress_asked` is the level of that factor. `clock_offset_s` is how far the node's clock was
+    ahead of the scheduler's when last measured, off by `clock_error_s` at most; `clock_step_s` how
+    far it was set forward (or back) during the attempt, `suspended_s` how long the machine slept.
+    `probe` is the node's speed as last probed before. `warnings` are words of
+    `validity.WARNINGS`; None: nobody looked. `time_limit` is the multiple of the task's own agent
+    timeout that was in force.
     """
 
     node: str
@@ -32,8 +41,17 @@ class Conditions(Value):
     co_running_end: int | None = None
     co_running_mean: float | None = None
     concurrency: int | None = None
+    ceilings_peak_bytes: int | None = None
     load_start: Load | None = None
+    load_peak: Load | None = None
     load_end: Load | None = None
+    egress_asked: str | None = None
+    clock_offset_s: float | None = None
+    clock_error_s: float | None = None
+    clock_step_s: float | None = None
+    suspended_s: float | None = None
+    probe: Probe | None = None
+    warnings: tuple[str, ...] | None = None
     hour_utc: int | None
     weekday: int | None
     agent_timeout_s: float | None = None

@@ -7,6 +7,7 @@ other by them alone.
 |---|---|---|
 | `node.<id>` | Celery queue | attempts placed on that node |
 | `infranoise.attempt` | Celery task | run one attempt |
+| `infranoise.probe` | Celery task | probe the node's speed now |
 
 The keys of leases, nodes and records are in `lease/keys.py`.
 """
@@ -30,6 +31,7 @@ from .trial import TrialKey
 from .value import Value
 
 RUN_ATTEMPT = "infranoise.attempt"
+PROBE_NODE = "infranoise.probe"
 RECORD_FIELD = "record"
 
 

@@ -7,7 +7,7 @@ from kombu import Producer
 from kombu.exceptions import OperationalError
 
 from ..models.errors import BrokerError
-from ..models.message import RUN_ATTEMPT, AttemptMessage, node_queue
+from ..models.message import PROBE_NODE, RUN_ATTEMPT, AttemptMessage, node_queue
 
 BATCH = 500  # messages that go to the server together
 
@@ -42,6 +42,19 @@ class Enqueuer:
             ):
                 for node, message in going:
                     self._send(producer, node, message)
+        except OperationalError as error:
+            raise BrokerError(f"the queue server went away: {error}") from error
+
+    def ask_probe(self, node: str, asked: str, *, beside: bool) -> None:
+        """Ask a node to probe its speed; it tells the result in its hello, under the id `asked`.
+
+        Raises:
+            BrokerError: the queue server went away.
+        """
+        try:
+            self._app.send_task(
+                PROBE_NODE, kwargs={"asked": asked, "beside": beside}, queue=node_queue(node)
+            )
         except OperationalError as error:
             raise BrokerError(f"the queue server went away: {error}") from error
 

@@ -1,11 +1,12 @@
-"""The nodes of a fleet as they were when last looked at; their profiles go into the ledger."""
+"""The nodes of a fleet as last looked at; their profiles and probes go into the ledger."""
 
 from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
 
-from ..models.ledger.nodes import write_node
+from ..models.ledger.nodes import write_node, write_probe
 from ..models.node import NodeProfile
+from ..models.probe import Probe
 from .leases import Leases
 from .node_state import NodeState
 
@@ -17,7 +18,7 @@ class Roster:
     engine: Engine
     leases: Leases
     known: dict[str, NodeState] = field(default_factory=dict)
-    _profiles: dict[str, str] = field(default_factory=dict)
+    _told: dict[str, tuple[str, object]] = field(default_factory=dict)
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -35,8 +36,16 @@ class Roster:
         self.known = {node.id: node for node in self.leases.nodes()}
         self.leases.despair_of([node.id for node in self.known.values() if not node.fresh])
         for node in self.known.values():
-            text = node.hello.get("profile")
-            if isinstance(text, str) and self._profiles.get(node.id) != text:
-                self._profiles[node.id] = text
-                profile = NodeProfile.model_validate_json(text)
-                write_node(self.engine, node.id, profile, fence=fence)
+            self._write_down(node, fence)
+
+    def _write_down(self, node: NodeState, fence: int | None) -> None:
+        """Keep what a node tells of itself, where it is new."""
+        profile, probe = node.hello.get("profile"), node.hello.get("probe")
+        if not isinstance(profile, str) or self._told.get(node.id) == (profile, probe):
+            return
+        known = NodeProfile.model_validate_json(profile)
+        write_node(self.engine, node.id, known, fence=fence)
+        if probe is not None:
+            speed = Probe.model_validate(probe)
+            write_probe(self.engine, node.id, speed, fence=fence)
+        self._told[node.id] = (profile, probe)

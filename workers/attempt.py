@@ -13,11 +13,12 @@ from ..models.errors import DesignError, InfranoiseError, PodError
 from ..models.evidence import Fault
 from ..models.message import AttemptMessage, AttemptRecord
 from .artefacts import Artefacts
+from .bearings import Bearings
 from .bundles import Bundles
+from .clock_offset import Instant
 from .harness.agent import Agent, Assignment, Tried, inside
 from .harness.choose import choose
 from .harness.verifier import verify
-from .meters.load import read_load
 from .pods.pod import Pod, PodOrder, Pods, Witnessed
 from .record import Surroundings, told
 from .slots import Slots
@@ -32,7 +33,7 @@ class Node:
     """What an attempt needs to know of the node that it runs on."""
 
     id: str
-    profile_hash: str
+    bearings: Bearings
     slots: Slots
     environ: Mapping[str, str] = field(default_factory=dict)
     artefacts: Artefacts = field(default_factory=Artefacts)
@@ -57,10 +58,14 @@ def refused_attempt(message: AttemptMessage, refusal: PodError, node: Node) -> A
 def _told(
     message: AttemptMessage, node: Node, live: Callable[[AttemptMessage, Story], None]
 ) -> AttemptRecord:
-    received_at, cpu_s, load_start = time.time(), time.thread_time(), read_load()
-    message = on_this_clock(message, received_at)
-    story = Story(began_at=received_at, disks=node.disks)
-    with node.slots.taken(message.attempt_id) as neighbours:
+    began, cpu_s = Instant.now(), time.thread_time()
+    message = on_this_clock(message, began.at)
+    story = Story(began_at=began.at, disks=node.disks)
+    ceiling_bytes = message.limits.memory_ceiling_bytes
+    with (
+        node.bearings.watch.span() as load,
+        node.slots.taken(message.attempt_id, ceiling_bytes) as neighbours,
+    ):
         try:
             live(message, story)
         except PodError as error:
@@ -75,13 +80,12 @@ def _told(
             story.fault, story.harness_fault = withdrawn, ""
     around = Surroundings(
         node.id,
-        node.profile_hash,
-        message.runtime,
+        node.bearings,
         node.slots.size,
         neighbours,
-        received_at,
-        load_start,
-        load_end=read_load(),
+        load,
+        began,
+        ended=Instant.now(),
         overhead_cpu_s=time.thread_time() - cpu_s,
     )
     blobs = node.bundles.place(message.blobs) if node.bundles else None

@@ -3,7 +3,7 @@
 Findings are pure functions of a `Survey`; `checks` looks and finds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .doctor_check import Check
@@ -25,6 +25,7 @@ from .doctor_surroundings import (
     pressure,
     python,
     queue_server,
+    reach_of,
 )
 from .survey import DockerSeen, Survey, docker_seen, look
 
@@ -36,6 +37,7 @@ FINDINGS: tuple[Callable[[Survey], Check], ...] = (
     namespaces,
     docker_engine,
     egress,
+    reach_of,
     pressure,
     clock,
     disk,
@@ -47,9 +49,10 @@ FINDINGS: tuple[Callable[[Survey], Check], ...] = (
 )
 
 
-def checks(state: Path) -> tuple[Check, ...]:
-    """Survey this machine and judge it; `state` is the folder that pods will keep files in."""
-    return findings(look(state))
+def checks(state: Path, reach: Sequence[str] = ()) -> tuple[Check, ...]:
+    """Survey this machine and judge it; `state` is the folder that pods will keep files in, and
+    `reach` names hosts (`host:port`) that it should reach."""
+    return findings(look(state, reach))
 
 
 def findings(survey: Survey) -> tuple[Check, ...]:

@@ -13,8 +13,21 @@ VOLATILE = ("tmpfs", "ramfs")
 def egress(survey: Survey) -> Check:
     """Whether a pod's network can be slowed down."""
     lacking = {kind: why for kind, why in survey.qdiscs.items() if why}
+    if survey.no_links:
+        return Check(
+            "egress",
+            "warn",
+            survey.no_links,
+            "egress can be counted and switched off, not limited",
+            "run the worker as root, install iproute2, load the module sch_tbf",
+        )
     if not lacking:
-        return Check("egress", "ok", "tc with tbf and netem", "rate, delay and loss can be set")
+        return Check(
+            "egress",
+            "ok",
+            "links can be made and capped (tc with tbf and netem)",
+            "egress_mbps can be a factor",
+        )
     found = "; ".join(f"no {kind}: {why}" for kind, why in lacking.items())
     if "tbf" not in lacking:
         return Check(
@@ -30,6 +43,26 @@ def egress(survey: Survey) -> Check:
         found,
         "egress can be counted and switched off, not limited",
         "install iproute2, run as root or with user namespaces, load the module sch_tbf",
+    )
+
+
+def reach_of(survey: Survey) -> Check:
+    """Whether name servers, the engine's registries and named hosts answer."""
+    if not survey.reachable:
+        return Check(
+            "reach", "ok", "nothing was named to be reached", "INFRANOISE_REACH names some"
+        )
+    silent = [name for name, answers in survey.reachable.items() if not answers]
+    if not silent:
+        return Check(
+            "reach", "ok", ", ".join(survey.reachable), "names resolve, and images can be pulled"
+        )
+    return Check(
+        "reach",
+        "warn",
+        f"no answer from {', '.join(silent)}",
+        "images that are not here cannot be pulled, and tasks that download fail",
+        "mend the network or the firewall, or name a mirror to the engine",
     )
 
 

@@ -110,6 +110,30 @@ class Membership:
         )
         self._run(scripts.HELLO, *words)
 
+    def tell(self, facts: Mapping[str, object]) -> None:
+        """Say hello again with these facts in place of earlier ones of their names.
+
+        Raises:
+            ConnectionError: the server does not answer; they go out with the next hello.
+        """
+        self.hello = {**self.hello, **facts}
+        try:
+            self.say_hello()
+        except redis.RedisError as error:
+            raise ConnectionError(str(error)) from error
+
+    def server_time_s(self) -> float:
+        """The server's clock, by which leases run: Unix seconds.
+
+        Raises:
+            ConnectionError: the server does not answer.
+        """
+        try:
+            seconds, micros = self.client.time()
+        except redis.RedisError as error:
+            raise ConnectionError(str(error)) from error
+        return float(seconds) + float(micros) / 1e6
+
     def start(self, attempt: str, fence: int) -> bool:
         """Whether this node may start the attempt: once, and only while the lease is its own."""
         holder = (attempt, self.node, self.incarnation, fence, TTL_MS, uuid.uuid4().hex)

@@ -19,16 +19,21 @@ CACHE_UNITS = {"K": 1024, "M": MIB, "G": 1024 * MIB}
 
 
 def node_profile(
-    runtimes: Mapping[str, str] | None = None, files: Files | None = None, disk: Path = Path("/")
+    runtimes: Mapping[str, str] | None = None,
+    files: Files | None = None,
+    disk: Path = Path("/"),
+    reachable: Mapping[str, bool] | None = None,
 ) -> NodeProfile:
     """The profile of this node.
 
     Args:
         runtimes: versions of what runs pods here, by name; Python and benchexec are added.
         files: the kernel's files, another root in tests.
-        disk: a path on the disk that pods write to.
+        disk: a path on the disk that pods write to; need not exist yet.
+        reachable: what was tried to reach, and whether it answered.
     """
     files = files or Files()
+    disk = next(p for p in (disk.absolute(), *disk.absolute().parents) if p.exists())
     return NodeProfile(
         cpu_model=_cpu_model(files),
         cpu_cores=_cores(files),
@@ -36,11 +41,15 @@ def node_profile(
         cpu_sockets=len(_topology(files, "physical_package_id")) or None,
         cpu_max_mhz=_max_mhz(files),
         turbo=_turbo(),
+        cpu_governor=_governor(files),
         cpu_cache_bytes=_last_cache_bytes(files),
+        cpu_caches=_caches(files),
         numa_nodes=len(files.paths("sys/devices/system/node", "node[0-9]*")) or None,
         architecture=platform.machine(),
         memory_bytes=_whole_mib(files.size_bytes("proc/meminfo", "MemTotal")),
         swap_bytes=_whole_mib(files.size_bytes("proc/meminfo", "SwapTotal")),
+        overcommit=files.whole("proc/sys/vm/overcommit_memory"),
+        huge_pages=_chosen(files.text("sys/kernel/mm/transparent_hugepage/enabled") or ""),
         kernel=platform.release(),
         system=_system(files),
         cgroup_version=cgroup_version(files),
@@ -50,6 +59,7 @@ def node_profile(
         disk_bytes=shutil.disk_usage(disk).total,
         filesystem=filesystem(files, disk),
         runtimes=_versions() | dict(runtimes or {}),
+        reachable=dict(reachable or {}),
     )
 
 
@@ -102,12 +112,38 @@ def _turbo() -> bool | None:
     return enabled
 
 
+def _governor(files: Files) -> str | None:
+    """The way of choosing frequencies; several where cores differ."""
+    paths = files.paths(CPU, "cpu*/cpufreq/scaling_governor")
+    told = {text for path in paths if (text := files.text(path))}
+    return ", ".join(sorted(told)) or None
+
+
 def _last_cache_bytes(files: Files) -> int | None:
     caches = files.paths(f"{CPU}/cpu0/cache", "index[0-9]*")
     sizes = [(files.whole(f"{c}/level") or 0, files.text(f"{c}/size") or "") for c in caches]
-    size = max(sizes, default=(0, ""))[1]
+    return _size_bytes(max(sizes, default=(0, ""))[1])
+
+
+def _caches(files: Files) -> dict[str, int]:
+    """Caches that the first core has or shares, as L1d, L1i, L2, L3."""
+    found = {}
+    for cache in files.paths(f"{CPU}/cpu0/cache", "index[0-9]*"):
+        level, kind = files.whole(f"{cache}/level"), files.text(f"{cache}/type") or "Unified"
+        size_bytes = _size_bytes(files.text(f"{cache}/size") or "")
+        if level and size_bytes:
+            found[f"L{level}{'' if kind == 'Unified' else kind[0].lower()}"] = size_bytes
+    return found
+
+
+def _size_bytes(size: str) -> int | None:
     amount, unit = size[:-1], CACHE_UNITS.get(size[-1:])
     return int(amount) * unit if unit and amount.isdecimal() else None
+
+
+def _chosen(words: str) -> str | None:
+    """The word in brackets, as the kernel marks what it does among what it can."""
+    return next((word.strip("[]") for word in words.split() if word.startswith("[")), None)
 
 
 def _whole_mib(size_bytes: int | None) -> int | None:

@@ -6,10 +6,14 @@ from typing import Any
 
 from .. import __version__
 from ..models.conditions import Clocks, Conditions, Usage
+from ..models.egress import egress_text
 from ..models.evidence import Evidence, Tri
 from ..models.execution import ExecResult, Stream
-from ..models.load import Load
 from ..models.message import Artefact, AttemptMessage, AttemptRecord, Logs
+from ..models.validity import Seen, warnings_of
+from .bearings import Bearings
+from .clock_offset import Instant
+from .meters.load_watch import Span
 from .pods.pod import Whereabouts
 from .slots import Neighbours
 from .story import Story
@@ -19,16 +23,15 @@ LOG_TAIL_CHARS = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What surrounded an attempt on its node. `received_at` is Unix seconds."""
+    """What surrounded an attempt on its node, from when it was received until it had ended."""
 
     node: str
-    profile: str
-    runtime: str
+    bearings: Bearings
     slots: int
     neighbours: Neighbours
-    received_at: float
-    load_start: Load
-    load_end: Load
+    load: Span
+    began: Instant
+    ended: Instant
     overhead_cpu_s: float
 
 
@@ -37,18 +40,26 @@ def told(
 ) -> AttemptRecord:
     """The record of an attempt that has ended."""
     place = story.whereabouts
+    conditions = _conditions(message, story, around)
+    usage = _usage(story, around.overhead_cpu_s)
+    seen = Seen(
+        conditions,
+        usage,
+        around.ended.monotonic_s - around.began.monotonic_s,
+        None if place else around.bearings.profile,
+    )
     return AttemptRecord(
         attempt_id=message.attempt_id,
         trial_id=message.trial_id,
         experiment=message.experiment,
         number=message.number,
         evidence=evidence_of(story),
-        conditions=_conditions(message, story, around),
-        usage=_usage(story, around.overhead_cpu_s),
+        conditions=conditions.model_copy(update={"warnings": warnings_of(seen)}),
+        usage=usage,
         clocks=Clocks(
             queued_at=message.queued_at,
             placed_at=message.placed_at,
-            received_at=around.received_at,
+            received_at=around.began.at,
             ended_at=time.time(),
             **story.clocks,
         ),
@@ -91,26 +102,35 @@ def tail(result: ExecResult) -> Stream:
 
 
 def _conditions(message: AttemptMessage, story: Story, around: Surroundings) -> Conditions:
-    at = time.gmtime(around.received_at)
+    at = time.gmtime(around.began.at)
+    neighbours, offset = around.neighbours, around.bearings.offset
     there = _in_a_cluster(story.whereabouts, around) if story.whereabouts else {}
     here: dict[str, Any] = {
         "node": around.node,
-        "node_profile": around.profile,
-        "load_start": around.load_start,
-        "load_end": around.load_end,
+        "node_profile": around.bearings.profile_hash,
+        "load_start": around.load.start,
+        "load_peak": around.load.peak,
+        "load_end": around.load.end,
+        "probe": around.bearings.probe,
     }
     return Conditions(
         **(here | there),
-        runtime=around.runtime,
-        network=message.network,
+        runtime=message.runtime,
+        network="none" if message.task.network_mode == "no-network" else message.network,
+        egress_asked=None if message.egress_mbps is None else egress_text(message.egress_mbps),
         requested=message.limits,
         effective=story.effective,
         slots=around.slots,
-        co_running_start=around.neighbours.start,
-        co_running_peak=around.neighbours.peak,
-        co_running_end=around.neighbours.end,
-        co_running_mean=round(around.neighbours.mean, 3),
+        co_running_start=neighbours.start,
+        co_running_peak=neighbours.peak,
+        co_running_end=neighbours.end,
+        co_running_mean=round(neighbours.mean, 3),
         concurrency=message.key.concurrency,
+        ceilings_peak_bytes=neighbours.ceilings_peak_bytes,
+        clock_offset_s=offset.offset_s if offset else None,
+        clock_error_s=offset.error_s if offset else None,
+        clock_step_s=around.began.step_s(around.ended),
+        suspended_s=around.began.suspended_s(around.ended),
         hour_utc=at.tm_hour,
         weekday=at.tm_wday,
     )
@@ -122,7 +142,9 @@ def _in_a_cluster(place: Whereabouts, around: Surroundings) -> dict[str, Any]:
         "node": place.pod.node or around.node,
         "node_profile": place.profile.profile_hash if place.profile else None,
         "load_start": place.load_start,
+        "load_peak": None,
         "load_end": place.load_end,
+        "probe": None,
         "worker": around.node,
         "pod": place.pod,
     }

@@ -13,6 +13,7 @@ from ..models.size import mebibytes
 from ..models.spec import MIB
 
 GRACE_S = 300.0
+PROBE_EVERY_S = 3600.0
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 
 
@@ -28,6 +29,8 @@ class WorkerSettings:
     kubeconfig's `kube_context`; `image_prefix` is where images named by environment hash lie, and
     `service_account` the one without rights that pods are given. The file `alive` is touched at
     each heartbeat.
+    The node's speed is probed and its surroundings looked at every `probe_every_s` (0: never);
+    `reach` names hosts (`host:port`) that are tried then, beside name servers and registries.
     """
 
     broker: str
@@ -49,6 +52,8 @@ class WorkerSettings:
     image_prefix: str = ""
     service_account: str = ""
     alive: Path | None = None
+    probe_every_s: float = 0.0
+    reach: tuple[str, ...] = ()
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
@@ -88,7 +93,17 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         image_prefix=environ.get("INFRANOISE_IMAGE_PREFIX", ""),
         service_account=environ.get("INFRANOISE_KUBERNETES_SERVICE_ACCOUNT", ""),
         alive=Path(environ["INFRANOISE_ALIVE"]) if environ.get("INFRANOISE_ALIVE") else None,
+        probe_every_s=_probe_every_s(environ),
+        reach=tuple(environ.get("INFRANOISE_REACH", "").replace(",", " ").split()),
     )
+
+
+def _probe_every_s(environ: Mapping[str, str]) -> float:
+    """A node of a fleet is probed at its start and every hour; the one of a single run is not."""
+    told_s = _amount(environ, "INFRANOISE_PROBE_EVERY", float)
+    if told_s is not None:
+        return told_s
+    return 0.0 if environ.get("INFRANOISE_TETHERED") == "1" else PROBE_EVERY_S
 
 
 def _bytes(text: str) -> int:

@@ -13,12 +13,15 @@ from .pods.pod import Pod
 @dataclass(slots=True)
 class Neighbours:
     """Other attempts under way beside one attempt: when it started, at most, when it ended, and
-    the mean over its time."""
+    their mean over its time. `ceilings_peak_bytes` is the highest sum of the memory ceilings of
+    those that ran at one time, itself among them."""
 
     start: int = 0
     peak: int = 0
     end: int = 0
     mean: float = 0.0
+    ceilings_peak_bytes: int = 0
+    ceiling_bytes: int = 0
 
 
 class Slots:
@@ -38,16 +41,26 @@ class Slots:
         self._pods: dict[str, Pod] = {}
         self._withdrawn: dict[str, Fault] = {}
         self._killing: set[str] = set()
+        self._kept_free = False
 
     @contextmanager
-    def taken(self, attempt: str) -> Iterator[Neighbours]:
-        """Count an attempt as running while inside; the yielded counts are kept up."""
-        with self._lock:
+    def taken(self, attempt: str, ceiling_bytes: int | None = None) -> Iterator[Neighbours]:
+        """Count an attempt as running while inside; the yielded counts are kept up.
+
+        Waits while somebody has the node for himself (`alone`).
+
+        Args:
+            ceiling_bytes: its memory ceiling; None: uncapped.
+        """
+        with self._fewer:
+            self._fewer.wait_for(lambda: not self._kept_free)
             before_s, since_s = self._together_until_now(), self._as_of_s
-            mine = Neighbours(start=len(self._running), peak=len(self._running))
+            mine = Neighbours(start=len(self._running), ceiling_bytes=ceiling_bytes or 0)
             self._running[attempt] = mine
-            for other in self._running.values():
-                other.peak = max(other.peak, len(self._running) - 1)
+            ceilings_bytes = sum(one.ceiling_bytes for one in self._running.values())
+            for one in self._running.values():
+                one.peak = max(one.peak, len(self._running) - 1)
+                one.ceilings_peak_bytes = max(one.ceilings_peak_bytes, ceilings_bytes)
         try:
             yield mine
         finally:
@@ -68,6 +81,25 @@ class Slots:
         self._together_s += len(self._running) * (now_s - self._as_of_s)
         self._as_of_s = now_s
         return self._together_s
+
+    @contextmanager
+    def alone(self, *, within_s: float) -> Iterator[bool]:
+        """Keep the node free of attempts while inside; those that come meanwhile wait.
+
+        Yields: False where attempts were still under way after so long; then nothing is kept free.
+        """
+        with self._fewer:
+            free = self._fewer.wait_for(
+                lambda: not (self._running or self._kept_free), timeout=within_s
+            )
+            self._kept_free = self._kept_free or free
+        try:
+            yield free
+        finally:
+            if free:
+                with self._fewer:
+                    self._kept_free = False
+                    self._fewer.notify_all()
 
     def hold(self, attempt: str, pod: Pod) -> None:
         """Remember the pod of an attempt under way, so that others can stop it."""

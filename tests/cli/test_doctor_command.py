@@ -18,7 +18,7 @@ def test_the_exit_code_says_whether_anything_enforces_a_ceiling(
     found: tuple[Check, ...],
     code: int,
 ) -> None:
-    monkeypatch.setattr(findings, "checks", lambda _: found)
+    monkeypatch.setattr(findings, "checks", lambda *_: found)
     assert command.doctor(as_json=False) == code
     shown = capsys.readouterr().out
     assert all(check.name in shown and check.found in shown for check in found)

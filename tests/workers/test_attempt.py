@@ -27,6 +27,7 @@ from infranoise.models.task_file import load_task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.workers.artefacts import Artefacts
 from infranoise.workers.attempt import Node, run_attempt
+from infranoise.workers.bearings import Bearings
 from infranoise.workers.harness.agent import Assignment, Tried
 from infranoise.workers.pods.pod import Pod, Pods
 from infranoise.workers.runtimes import Runtimes
@@ -161,7 +162,7 @@ def _image_or(missing: Callable[[str], NoReturn]) -> None:
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    return Node("here", "profile", Slots(1), {}, Artefacts(tmp_path / "artefacts"))
+    return Node("here", Bearings(), Slots(1), {}, Artefacts(tmp_path / "artefacts"))
 
 
 Attempt = Callable[..., AttemptRecord]

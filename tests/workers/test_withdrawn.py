@@ -18,6 +18,7 @@ from infranoise.models.message import AttemptMessage, AttemptRecord
 from infranoise.models.task_file import load_task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.workers.attempt import Node, refused_attempt, run_attempt
+from infranoise.workers.bearings import Bearings
 from infranoise.workers.leaving import withdraw
 from infranoise.workers.pods.pod import Pod, PodOrder, Pods
 from infranoise.workers.runtimes import Runtimes
@@ -109,7 +110,7 @@ def test_a_withdrawn_attempt_is_an_infra_error_with_the_reason(
     slots, ended = Slots(1), list[AttemptRecord]()
     order = message(tmp_path / "task", *STORIES[story], pods.name)
     told = Told(pods, "test.sh" if "verifier" in story else "solve.sh")
-    node = Node("here", "profile", slots)
+    node = Node("here", Bearings(), slots)
     thread = threading.Thread(
         target=lambda: ended.append(run_attempt(order, cast(Pods, told), node))
     )
@@ -136,7 +137,9 @@ def test_an_attempt_that_is_not_under_way_is_not_withdrawn() -> None:
 
 def test_an_attempt_without_pods_says_why(tmp_path: Path) -> None:
     order = message(tmp_path / "task", ":", ":", "docker")
-    record = refused_attempt(order, PodError("no engine answers"), Node("here", "p", Slots(1)))
+    record = refused_attempt(
+        order, PodError("no engine answers"), Node("here", Bearings(), Slots(1))
+    )
     outcome = classify(record.evidence)
     assert (outcome.verdict, outcome.cause, outcome.detail) == (
         "infra_error",

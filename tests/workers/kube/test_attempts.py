@@ -28,6 +28,7 @@ from infranoise.models.outcome import Outcome
 from infranoise.models.task_file import load_task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.workers.attempt import Node, run_attempt
+from infranoise.workers.bearings import Bearings
 from infranoise.workers.pods.kubernetes.api import Api
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
 from infranoise.workers.pods.kubernetes.words import Shape
@@ -105,7 +106,7 @@ def attempt(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Attem
         for name, text in texts.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text + "\n")
-        here = Node("here", "profile", Slots(1))
+        here = Node("here", Bearings(), Slots(1))
         return run_attempt(message(folder), cluster.pods, here)
 
     return run

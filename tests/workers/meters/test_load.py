@@ -20,7 +20,7 @@ def busy(tmp_path: Path) -> Files:
     (proc / "meminfo").write_text(
         "MemAvailable: 1024 kB\nSwapTotal: 300 kB\nSwapCached: 0 kB\nSwapFree: 200 kB\n"
     )
-    (proc / "vmstat").write_text("pgpgin 12\noom_kill 4\n")
+    (proc / "vmstat").write_text("pgpgin 12\npswpin 3\npswpout 5\noom_kill 4\n")
     (proc / "pressure" / "cpu").write_text(PRESSURE.format("some"))
     (proc / "pressure" / "memory").write_text(PRESSURE.format("some") + PRESSURE.format("full"))
     return Files(tmp_path)
@@ -33,6 +33,8 @@ def test_a_busy_node_reads_as_it_is(busy: Files) -> None:
         psi_mem_some10=1.5,
         psi_mem_full10=1.5,
         steal_s=9.0,
+        busy_s=19 / os.sysconf("SC_CLK_TCK"),
+        swapped_pages=8,
         mem_available_bytes=1024 * 1024,
         swap_used_bytes=100 * 1024,
         system_oom_kills=4,

@@ -1,0 +1,39 @@
+"""Readings as levels: a factor has levels, a reading has a number for every attempt."""
+
+import polars as pl
+
+PARTS = 4
+FEW_LEVELS = 12
+UNKNOWN = "unknown"
+
+
+def is_reading(column: pl.Series) -> bool:
+    """Whether a column holds numbers that are too many to be levels of their own."""
+    if not column.dtype.is_numeric():
+        return False
+    return bool(column.dtype.is_float()) or column.n_unique() > FEW_LEVELS
+
+
+def binned(column: pl.Series) -> tuple[pl.Series, tuple[str, ...]]:
+    """A reading in quarters of its attempts, and their labels in order.
+
+    Equal readings fall into one quarter, so that there may be fewer. Readings that are not told
+    stay null.
+
+    >>> levels, order = binned(pl.Series("load", [0.5, 1.0, 1.5, 2.0, None]))
+    >>> order
+    ('0.5', '1', '1.5', '2')
+    """
+    told = column.drop_nulls().cast(pl.Float64)
+    cuts = sorted({float(told.quantile(i / PARTS) or 0.0) for i in range(1, PARTS)})
+    parts = column.cast(pl.Float64).cut(cuts, labels=[str(i) for i in range(len(cuts) + 1)])
+    frame = pl.DataFrame({"part": parts.cast(pl.String), "x": column.cast(pl.Float64)})
+    spans = (
+        frame.drop_nulls().group_by("part").agg(pl.col("x").min().alias("low"), pl.max("x"))
+    ).sort("low")
+    labels = {part: _label(low, high) for part, low, high in spans.iter_rows()}
+    return frame["part"].replace(labels).alias(column.name), tuple(dict.fromkeys(labels.values()))
+
+
+def _label(low: float, high: float) -> str:
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
