@@ -1,6 +1,7 @@
 """The keys of an experiment's trials, by trial id."""
 
 import json
+from functools import lru_cache
 
 from sqlalchemy import Engine, select
 
@@ -19,17 +20,15 @@ def trial_keys(engine: Engine, experiment: str, trials: list[str]) -> dict[str, 
     with engine.connect() as connection:
         query = query.where(among(connection, TRIAL.c.id, trials))
         return {
-            id_: TrialKey(
-                cell=CellKey(
-                    task=task,
-                    entry=entry,
-                    band=band,
-                    levels=tuple((name, level) for name, level in json.loads(levels)),
-                ),
-                sample=sample,
-            )
+            id_: TrialKey(cell=_cell(task, entry, band, levels), sample=sample)
             for id_, sample, task, entry, band, levels in connection.execute(query)
         }
+
+
+@lru_cache(maxsize=1 << 16)  # a cell is met once for each of its samples
+def _cell(task: str, entry: str, band: str, levels: str) -> CellKey:
+    pairs = tuple((name, level) for name, level in json.loads(levels))
+    return CellKey(task=task, entry=entry, band=band, levels=pairs)
 
 
 def wave_levels(engine: Engine, experiment: str) -> dict[int, tuple[tuple[str, str], ...]]:
