@@ -65,21 +65,26 @@ def matrix(trials: int) -> Matrix:
 def records(trials: tuple[Owed, ...]) -> Iterator[AttemptRecord]:
     """How these attempts ended: most passed or failed, one in sixteen was killed."""
     for place, trial in enumerate(trials):
-        killed = place % 16 == 0
-        yield AttemptRecord(
-            attempt_id=attempt_id(trial.id, trial.next_number),
-            trial_id=trial.id,
-            experiment=NAME,
-            number=trial.next_number,
-            evidence=_evidence(killed, reward=float(place % 3 > 0)),
-            conditions=CONDITIONS,
-            usage=Usage(counters=_counters(killed), agent_cpu_s=12.5, verifier_cpu_s=1.25),
-            clocks=Clocks(received_at=1.77e9, agent_s=431.25, verifier_s=4.5, ended_at=1.77e9),
-            logs=Logs(agent=Stream(tail="step\n" * 40, total_bytes=200), verifier=Stream()),
-            artefacts=(Artefact(name=f"{trial.id}/log", sha256="0" * 64, size_bytes=200),),
-            image_id="process:" + "0" * 64,
-            worker_version="0.1.0",
-        )
+        yield record_of(place, trial)
+
+
+def record_of(place: int, trial: Owed) -> AttemptRecord:
+    """How the attempt at this place in the load ended."""
+    killed = place % 16 == 0
+    return AttemptRecord(
+        attempt_id=attempt_id(trial.id, trial.next_number),
+        trial_id=trial.id,
+        experiment=NAME,
+        number=trial.next_number,
+        evidence=_evidence(killed, reward=float(place % 3 > 0)),
+        conditions=CONDITIONS,
+        usage=Usage(counters=_counters(killed), agent_cpu_s=12.5, verifier_cpu_s=1.25),
+        clocks=Clocks(received_at=1.77e9, agent_s=431.25, verifier_s=4.5, ended_at=1.77e9),
+        logs=Logs(agent=Stream(tail="step\n" * 40, total_bytes=200), verifier=Stream()),
+        artefacts=(Artefact(name=f"{trial.id}/log", sha256="0" * 64, size_bytes=200),),
+        image_id="process:" + "0" * 64,
+        worker_version="0.1.0",
+    )
 
 
 def _evidence(killed: bool, reward: float) -> Evidence:

@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cpu_group import CpuGroup
+
 FEW = 20
 GOAL_CPU_S = 0.05
 EXPERIMENT = """
@@ -57,39 +59,6 @@ class Cost:
     wall_s: float
 
 
-class Group:
-    """A cgroup that only counts CPU; v1 and v2."""
-
-    def __init__(self) -> None:
-        v1 = Path("/sys/fs/cgroup/cpuacct")
-        self._v1 = v1.is_dir()
-        self._path = (v1 if self._v1 else Path("/sys/fs/cgroup")) / f"noop-run-{os.getpid()}"
-
-    def __enter__(self) -> "Group":
-        self._path.mkdir()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        for _ in range(100):
-            try:
-                self._path.rmdir()
-                return
-            except OSError:
-                time.sleep(0.05)
-
-    def join(self) -> list[str]:
-        """The words of a shell that joins the group and becomes a command."""
-        joined = self._path / ("tasks" if self._v1 else "cgroup.procs")
-        return ["sh", "-c", f'echo 0 > {joined} && exec "$@"', "sh"]
-
-    def cpu_s(self) -> float:
-        """CPU seconds of all that ever ran in it."""
-        if self._v1:
-            return int((self._path / "cpuacct.usage").read_text()) / 1e9
-        stat = dict(line.split() for line in (self._path / "cpu.stat").read_text().splitlines())
-        return int(stat["usage_usec"]) / 1e6
-
-
 @contextmanager
 def workplace() -> Iterator[Path]:
     """A folder with the no-op task."""
@@ -104,7 +73,7 @@ def workplace() -> Iterator[Path]:
 def ours(folder: Path, trials: int) -> Cost:
     """`infranoise run` of so many no-op trials."""
     (folder / "noop.toml").write_text(EXPERIMENT.format(samples=trials))
-    with Group() as group:
+    with CpuGroup("noop-run") as group:
         since = time.monotonic()
         command = ["run", "noop.toml", "--out", f"out-{trials}"]
         subprocess.run(
