@@ -14,11 +14,15 @@ from infranoise.cli.worker import Asked, work
 from infranoise.models.ledger.attempts import Owed
 from infranoise.models.message import AttemptMessage, AttemptRecord
 
+MADE = record_of(0, Owed("trial", 0, 0, 1))
+
 
 def canned(order: AttemptMessage) -> AttemptRecord:
     """What a node would tell of this attempt, without having run it."""
-    made = record_of(0, Owed(order.trial_id, 0, 0, order.number))
-    return made.model_copy(update={"attempt_id": order.attempt_id, "experiment": order.experiment})
+    ids = {
+        name: getattr(order, name) for name in ("attempt_id", "trial_id", "experiment", "number")
+    }
+    return MADE.model_copy(update=ids)
 
 
 def main() -> None:
