@@ -2,9 +2,9 @@
 
 Pods are made, run for a while, and end, on a fake API server in a process of its own (a recorded
 life, played back). We make them in raw JSON and hear of their ends over one watch of pods, beside
-those of nodes and events; the peer makes
-them with the official client's typed calls and polls each with `read_namespaced_pod_status` once in
-two seconds, as is usual. CPU seconds and memory are of the client's process alone.
+those of nodes and events; the peer makes them with the official client's typed calls and polls each
+with `read_namespaced_pod_status` once in two seconds, as is usual. CPU seconds and memory are of
+the client's process alone.
 """
 
 import argparse

@@ -150,3 +150,10 @@ def test_every_image_is_one_that_this_repository_builds() -> None:
     names = ("home", "queue", "database", "worker-kubernetes")
     assert images == {f"infranoise/{name}:{version}" for name in names}
     assert "worker-kubernetes:" + version in (HERE / "Dockerfile").read_text()
+    for name in names[:3]:
+        assert (ROOT / "deploy" / f"Dockerfile.{name}").is_file()
+
+
+def test_every_password_that_is_mounted_is_one_that_is_made() -> None:
+    made = set(re.findall(r"\bkeep (\w+)", (ROOT / "deploy" / "secrets.sh").read_text()))
+    assert made >= SECRETS

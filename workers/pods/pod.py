@@ -2,7 +2,7 @@
 
 `Pods` is a kind of pod on this node (one object per worker process, safe to use from many
 threads); `Pod` is one sandbox (used by one thread). A runtime is a module with one `Pods` class;
-`tests/workers/pods/test_contract.py` says what all of them must do.
+`tests/services/pod_contract.py` says what all of them must do.
 """
 
 from collections.abc import Collection, Mapping, Sequence

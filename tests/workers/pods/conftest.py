@@ -23,6 +23,7 @@ from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.pods.pod import Pod, PodOrder, Pods
 from infranoise.workers.pods.process.pods import ProcessPods
 
+pytest.register_assert_rewrite("pod_contract")
 BASE_IMAGE = "python:3.12-slim"
 DOCKERFILE = f"FROM {BASE_IMAGE}\nWORKDIR /app\nENV GREETING=hello\nCOPY words.txt data/ /app/\n"
 LIFETIME_S = 600.0
@@ -71,14 +72,22 @@ def docker_pods(locks: Path, missing: Missing) -> DockerPods:
     return DockerPods(locks=locks)
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        pytest.param("process", marks=pytest.mark.cgroup),
-        pytest.param("docker", marks=pytest.mark.docker),
-        pytest.param("kubernetes", marks=pytest.mark.docker),
-    ],
-)
+MARKS = {
+    "process": pytest.mark.cgroup,
+    "docker": pytest.mark.docker,
+    "kubernetes": pytest.mark.docker,
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a file the runtimes that it names in `RUNTIMES`; all, where it names none."""
+    if "pods" in metafunc.fixturenames and not hasattr(metafunc.module, "pods"):
+        wanted = getattr(metafunc.module, "RUNTIMES", tuple(MARKS))
+        params = [pytest.param(name, marks=MARKS[name]) for name in wanted]
+        metafunc.parametrize("pods", params, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def pods(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, missing: Missing
 ) -> Iterator[Pods]:
@@ -107,7 +116,11 @@ def kubernetes_pods(folder: Path, missing: Missing, environment: Path) -> Iterat
     )
     if kubeconfig := os.environ.get(KUBECONFIG):
         prefix = os.environ["INFRANOISE_IMAGE_PREFIX"]
-        yield KubernetesPods(Shape(image_prefix=prefix), kubeconfig=kubeconfig)
+        namespace = os.environ.get("INFRANOISE_KUBERNETES_NAMESPACE", "default")
+        shape = Shape(namespace=namespace, image_prefix=prefix)
+        real = KubernetesPods(shape, kubeconfig=kubeconfig)
+        yield real
+        real.close()
         return
     api = FakeApi()
     with api.running():

@@ -1,4 +1,4 @@
-"""What is Docker's own about a container pod; `test_contract.py` has what all pods share."""
+"""What is Docker's own about a container pod; `pod_contract.py` has what all pods share."""
 
 import os
 import signal
