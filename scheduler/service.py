@@ -185,7 +185,8 @@ class Service:
                 self._set_aside(self.only or "", "unreadable record", str(record))
             else:
                 records[record.experiment].append(record)
-        for name in records.keys() - self.windows.keys() - set(states(self.engine)):
+        strange = records.keys() - self.windows.keys()
+        for name in strange - set(states(self.engine)) if strange else ():
             for record in records.pop(name):
                 self._set_aside(name, "record of an unknown experiment", record.attempt_id)
         for name, group in records.items():
