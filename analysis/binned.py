@@ -24,13 +24,16 @@ def binned(column: pl.Series) -> tuple[pl.Series, tuple[str, ...]]:
     >>> order
     ('0.5', '1', '1.5', '2')
     """
-    told = column.drop_nulls().cast(pl.Float64)
-    cuts = sorted({float(told.quantile(i / PARTS) or 0.0) for i in range(1, PARTS)})
-    parts = column.cast(pl.Float64).cut(cuts, labels=[str(i) for i in range(len(cuts) + 1)])
-    frame = pl.DataFrame({"part": parts.cast(pl.String), "x": column.cast(pl.Float64)})
-    spans = (
-        frame.drop_nulls().group_by("part").agg(pl.col("x").min().alias("low"), pl.max("x"))
-    ).sort("low")
+    x = column.cast(pl.Float64)
+    cuts = sorted(
+        {float(cut) for i in range(1, PARTS) if (cut := x.quantile(i / PARTS)) is not None}
+    )
+    above = [(pl.col("x") > cut).cast(pl.Int64) for cut in cuts]
+    part = pl.sum_horizontal(*above) if above else pl.lit(0)
+    frame = pl.DataFrame({"x": x}).with_columns(
+        part=pl.when(pl.col("x").is_not_null()).then(part).cast(pl.String)
+    )
+    spans = frame.drop_nulls().group_by("part").agg(low=pl.min("x"), high=pl.max("x")).sort("low")
     labels = {part: _label(low, high) for part, low, high in spans.iter_rows()}
     return frame["part"].replace(labels).alias(column.name), tuple(dict.fromkeys(labels.values()))
 

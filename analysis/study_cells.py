@@ -19,7 +19,7 @@ from .read_ledger import Study
 
 WAVE = "wave"
 SET_PER_WAVE = ("concurrency",)
-OBSERVED = ("node", "hour_utc", "enforcement")
+OBSERVED = ("node", "hour_utc", "weekday", "enforcement")
 
 
 def study_cells(
@@ -31,9 +31,9 @@ def study_cells(
 ) -> tuple[Cells, Asked]:
     """Cells of the accepted attempts, and the question to ask of them.
 
-    Assigned factors keep the level at which they were randomised; node, hour and enforcement enter
-    as observed where they took more than one level. A reading among `more` (a load, a rate) enters
-    in quarters of its attempts. Without an outcome the ledger's own, empty
+    Assigned factors keep the level at which they were randomised; node, hour, weekday and
+    enforcement enter as observed where they took more than one level. A reading among `more` (a
+    load, a rate) enters in quarters of its attempts. Without an outcome the ledger's own, empty
     cells are returned.
 
     Args:

@@ -60,6 +60,7 @@ def _of(
 ) -> Iterator[tuple[Kind, str]]:
     yield from _not_built_for(task)
     yield from _not_for_a_cluster(task, experiment)
+    yield from _not_to_be_capped(task, experiment)
     yield from _too_large(task, experiment, machine)
     missing = [name for name in task.unresolved if environ is None or name not in environ]
     if missing and environ is None:
@@ -81,6 +82,22 @@ def _of(
         )
     for warning in task.warnings:
         yield "notice", warning
+
+
+def _not_to_be_capped(task: Task, experiment: Experiment) -> Iterator[tuple[Kind, str]]:
+    """An egress factor, or a network of the node alone, where pods have no link of their own."""
+    pods, capped = experiment.pods, bool(experiment.factors.egress_mbps)
+    if pods.runtime == "kubernetes" and (capped or pods.network == "internal"):
+        what = "factors.egress_mbps" if capped else 'pods.network = "internal"'
+        yield "infrastructure", f"{what} cannot be had in a cluster; take --runtime docker"
+    elif pods.runtime == "process" and capped and pods.network == "public":
+        yield (
+            "infrastructure",
+            "factors.egress_mbps caps a pod's own link, and process pods share the machine's; set "
+            'pods.network = "internal", or take --runtime docker',
+        )
+    if capped and task.network_mode == "no-network":
+        yield "notice", "has no network: the levels of egress_mbps are alike for it"
 
 
 def _not_for_a_cluster(task: Task, experiment: Experiment) -> Iterator[tuple[Kind, str]]:

@@ -8,6 +8,7 @@ from own_fleet import SLOW, Fleet, until
 
 from infranoise.models.errors import BrokerError, DesignError
 from infranoise.models.ledger.finding import find_trials
+from infranoise.models.ledger.nodes import probes
 
 BRIEF = "sleep 1; touch answer"
 
@@ -53,6 +54,37 @@ def test_what_an_attempt_left_is_found_by_its_key_and_its_ids(fleet: Fleet) -> N
     shown = fleet.told("trial", "show", line.trial)["attempts"][0]
     assert shown["record"]["conditions"]["node"] == line.node
     assert fleet.told("logs", line.id)["logs"] == {"agent.stdout": "at work\n"}
+
+
+def test_a_node_is_probed_at_its_start_and_when_asked_and_the_ledger_keeps_it(
+    fleet: Fleet,
+) -> None:
+    first = fleet.told("nodes", "show", "n1")
+    assert first["probe"]["cpu_ops_s"]["median"] > 0
+    assert first["profile"]["cpu_caches"] or first["profile"]["cpu_model"]
+    again = fleet.told("nodes", "probe", "n1")["probe"]
+    assert again["at"] > first["probe"]["at"]
+    assert again["co_running"] == 0
+    name = fleet.submit(fleet.experiment(samples=1))  # who leads looks at nodes while there is work
+    until(lambda: fleet.done(name), "every trial has an outcome")
+    kept = {round(one.at, 3) for one in probes(fleet.engine, "n1")}
+    assert round(again["at"], 3) in kept
+    around = next(line.record for line in fleet.attempts(name) if line.record).conditions
+    assert around.probe is not None
+    assert around.clock_offset_s is not None
+
+
+def test_a_node_at_work_is_probed_only_beside_its_trials_and_if_that_is_wanted(
+    fleet: Fleet,
+) -> None:
+    name = fleet.submit(fleet.experiment(solution=SLOW, samples=1, bands=("1x",)))
+    until(lambda: fleet.leases.holds("n1") or fleet.leases.holds("n2"), "it is under way")
+    busy = "n1" if fleet.leases.holds("n1") else "n2"
+    with pytest.raises(DesignError, match="attempts are under way on it"):
+        fleet.run("nodes", "probe", busy)
+    assert fleet.told("nodes", "probe", busy, "--now")["probe"]["co_running"] > 0
+    fleet.steer(name, "cancelled")
+    until(lambda: not fleet.leases.holds(busy), "it holds nothing")
 
 
 def test_what_no_node_can_hold_is_refused_with_the_reason(

@@ -16,10 +16,11 @@ from infranoise.models.ledger.attempts import abandon, owed, place, under_way
 from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.events import note, write_event
 from infranoise.models.ledger.ingest import Ending, ingest
-from infranoise.models.ledger.nodes import write_node
+from infranoise.models.ledger.nodes import probes, write_node, write_probe
 from infranoise.models.ledger.store import open_store
 from infranoise.models.ledger.writing import next_fence_at_least, take_lead, writing
 from infranoise.models.node import NodeProfile
+from infranoise.models.probe import Probe, Spread
 from infranoise.models.task import Task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.models.waves import PlannedTrial, Wave
@@ -27,6 +28,8 @@ from infranoise.models.waves import PlannedTrial, Wave
 BANDS = ("1x", "1.5x", "2x", "3x", "5x")
 PASSED = Evidence(phases=(Phase(name="verifier", exit_code=0),), reward=1.0)
 NODE = NodeProfile(architecture="x86_64", kernel="6.1")
+SPEED = Spread(low=1.0, median=2.0, high=3.0)
+PROBE = Probe(at=5.0, took_s=0.5, cpu_ops_s=SPEED, memory_mb_s=SPEED)
 TRIALS = 40
 TOGETHER = 4
 
@@ -82,6 +85,7 @@ WRITES: dict[str, Callable[[Engine, int], object]] = {
     ),
     "noting": lambda store, fence: note(store, "small", "something", fence=fence),
     "knowing a node": lambda store, fence: write_node(store, "n", NODE, fence=fence),
+    "knowing its speed": lambda store, fence: write_probe(store, "known", PROBE, fence=fence),
     "giving up": lambda store, fence: abandon(store, "small", "stopped", fence=fence),
 }
 
@@ -92,6 +96,7 @@ class TestFences:
         self, store: Engine, small: Wave, write: str
     ) -> None:
         place(store, "small", "local", owed(store, "small")[:1])
+        write_node(store, "known", NODE)
         take_lead(store, 7)
         before = owed(store, "small"), under_way(store, "small"), reading.events(store, "small")
         with pytest.raises(Deposed) as told:
@@ -104,6 +109,7 @@ class TestFences:
     @pytest.mark.parametrize("write", WRITES)
     def test_the_one_who_leads_may_write(self, store: Engine, small: Wave, write: str) -> None:
         place(store, "small", "local", owed(store, "small")[:1])
+        write_node(store, "known", NODE)
         take_lead(store, 7)
         WRITES[write](store, 7)
         left = {"placing": 2, "taking in": 0, "giving up": 0}
@@ -272,3 +278,14 @@ class TestAServerThatGoesAway:
             assert reading.events(away, "cut") == ()
         finally:
             away.dispose()
+
+
+def test_a_probe_is_kept_once_however_often_it_is_told_and_the_oldest_comes_first(
+    store: Engine,
+) -> None:
+    write_node(store, "n", NODE)
+    later = PROBE.model_copy(update={"at": 9.0})
+    for probe in (later, PROBE, PROBE, later):
+        write_probe(store, "n", probe)
+    assert probes(store, "n") == (PROBE, later)
+    assert probes(store, "another") == ()
