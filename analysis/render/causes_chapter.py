@@ -28,14 +28,29 @@ def causes_chapter(run: RunFacts) -> Chapter:
         lead=_lead(run, infra),
         figures=(figure,) if infra else (),
         tables=(_causes_table(run, words), *([_kills_table(kills)] if kills else [])),
-        notes=(
+        notes=()
+        if nobody_counted(run)
+        else (
             "An exit code of 137 alone is no out-of-memory kill: the kernel's own counter, read "
             "from outside the pod at the end of each phase, must have counted one.",
         ),
     )
 
 
+def nobody_counted(run: RunFacts) -> bool:
+    """Others ran the trials and recorded no kill: what is not counted is not none."""
+    return bool(run.sources) and not any(sum(row.kills.values()) for row in run.causes)
+
+
 def _lead(run: RunFacts, infra: int) -> str:
+    if nobody_counted(run):
+        n = sum(row.n for row in run.causes)
+        ends = counted(infra, "trial") if infra else "No trial"
+        share = f" ({percent(infra / n)} of all)" if infra else ""
+        return (
+            f"{ends} ended as an infrastructure error that its source tells{share}. Kills for "
+            "memory were not counted there: they look like wrong answers."
+        )
     collateral = sum(row.collateral for row in run.causes)
     recovered = sum(row.kills["recovered"] for row in run.causes)
     survived = (
@@ -90,12 +105,12 @@ def _causes_table(run: RunFacts, words: Sequence[str]) -> Table:
         "Trials that ended in an infra error, by cause; rates with and without killed children",
         ("band", "trials", *(word.replace("_", " ") for word in words), "all", "rate",
          "95 % interval", "only a child killed", "rate without those", "95 % interval"),
-        [_line(row, words) for row in run.causes],
+        [_line(row, words, counted=not nobody_counted(run)) for row in run.causes],
     )  # fmt: skip
 
 
-def _line(row: BandCauses, words: Sequence[str]) -> tuple[str, ...]:
-    every, without = row.infra_rate, row.infra_rate_without_collateral
+def _line(row: BandCauses, words: Sequence[str], *, counted: bool) -> tuple[str, ...]:
+    every, without = row.infra_rate, row.infra_rate_without_collateral if counted else None
     return (
         row.band,
         f"{row.n:,}",
@@ -103,7 +118,7 @@ def _line(row: BandCauses, words: Sequence[str]) -> tuple[str, ...]:
         f"{row.infra_errors:,}",
         percent(every.est) if every else ABSENT,
         percents(every.lo, every.hi) if every else ABSENT,
-        f"{row.collateral:,}",
+        f"{row.collateral:,}" if counted else ABSENT,
         percent(without.est) if without else ABSENT,
         percents(without.lo, without.hi) if without else ABSENT,
     )

@@ -20,6 +20,7 @@ from ..run_facts import RunFacts
 from ..words import counted, listed
 from .chapter import Figure
 from .chapters import chapters
+from .unrecorded import unrecorded_lines
 
 LIBRARY = """
 window.vegaEmbed = vegaEmbed;
@@ -40,6 +41,7 @@ def page(found: Findings, run: RunFacts | None = None, title: str = "") -> str:
             title=title or (run.experiment.name if run else "Findings"),
             version=__version__,
             facts=_facts(found, run),
+            unrecorded=unrecorded_lines(run.sources) if run else (),
             opening=found.opening,
             chapters=chapters(found, run),
             still=_still,

@@ -19,6 +19,7 @@ from ..rescued import KilledThenPassed, Outcomes
 from ..run_facts import RunFacts
 from ..scores import Score
 from ..words import counted, duration, percent, points
+from .causes_chapter import nobody_counted
 from .short_names import short_names
 from .unrecorded import unrecorded_text
 
@@ -87,13 +88,14 @@ def causes_table(run: RunFacts) -> RenderableType:
     more = ("only a child killed", "rate without those", "recovered kills")
     table = _table("band", *(word.replace("_", " ") for word in words), *more)
     for row in run.causes:
-        without = row.infra_rate_without_collateral
+        known = not nobody_counted(run)
+        without = row.infra_rate_without_collateral if known else None
         table.add_row(
             _shown(row.band),
             *(f"{row.causes.get(word, 0):,}" for word in words),
-            f"{row.collateral:,}",
+            f"{row.collateral:,}" if known else DASH,
             percent(without.est) if without else DASH,
-            f"{row.kills['recovered']:,}",
+            f"{row.kills['recovered']:,}" if known else DASH,
         )
     return _titled("Infra errors by cause", table)
 

@@ -22,6 +22,16 @@ def unrecorded_text(sources: Sequence[Source]) -> Text:
     return told
 
 
+def unrecorded_lines(sources: Sequence[Source]) -> tuple[str, ...]:
+    """Source by source, what it lacks in one sentence: the first words of a page."""
+    return tuple(
+        f"Not recorded by {one_line(source.harness, 60)}: "
+        f"{'; '.join(map(_touched, source.unrecorded))}."
+        for source in sources
+        if source.unrecorded
+    )
+
+
 def unrecorded_chapter(sources: Sequence[Source]) -> Chapter:
     """The same as a chapter, with how endings were read and whose totals are met."""
     tables = [
@@ -67,6 +77,11 @@ def _head(source: Source) -> str:
 def _who(lack: Unrecorded) -> str:
     touched = "" if lack.trials is None else f", {counted(lack.trials, 'trial')}"
     return f"{one_line(lack.what)}{touched}"
+
+
+def _touched(lack: Unrecorded) -> str:
+    what = one_line(lack.what)
+    return what if lack.trials is None else f"{what} ({counted(lack.trials, 'trial')})"
 
 
 def _count(lack: Unrecorded) -> str:

@@ -109,9 +109,15 @@ def test_the_users_words_for_band_entry_and_endings(run: Run, tmp_path: Path) ->
 def test_a_report_on_imported_results_begins_with_what_they_lack(run: Run, tmp_path: Path) -> None:
     jobs(tmp_path, "job", {"a": 2, "b": 3})
     run("import", "harbor", "job")
-    analyzed = run("analyze", "infranoise-runs/job")
-    assert analyzed.stdout.startswith("Imported from harbor (Harbor 0.24.0): 8 trials.")
-    assert "out-of-memory" not in analyzed.stdout  # nobody counted kills
+    reported = run("report", "infranoise-runs/job").stdout
+    assert reported.startswith("Imported from harbor (Harbor 0.24.0): 8 trials.")
+    assert "out-of-memory" not in reported  # nobody counted kills
+    page = (tmp_path / "infranoise-runs" / "job" / "report.html").read_text()
+    assert page.index("Not recorded by Harbor 0.24.0: OOM kills (3 trials);") < page.index(
+        'class="opening"'
+    )
+    assert "Kills for memory were not counted there" in page
+    assert "out-of-memory kill" not in page
     document = told(run("analyze", "infranoise-runs/job", "--json"))
     assert document["run"]["sources"][0]["unrecorded"][0]["what"] == "OOM kills"
 
