@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 
 from ..models.errors import DesignError
 from .arrays import Ints
+from .integer_coding import IntegerCoder
 from .levels import ordered
 
 type Hashes = NDArray[np.uint64]
+type AnyCoder = Coder | IntegerCoder
+
+NARROW = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 
 WIDEST_TABLE_BITS = 16
 MOST_IN_TABLE = 1024  # labels; more of them hardly ever fall without collision
@@ -75,7 +79,7 @@ class Coder:
         fresh, first = np.unique(hashes[rows], return_index=True)
         names = labels.gather(rows[first]).cast(pl.String).to_list()
         if None in names:
-            raise DesignError(f"column {self.column!r} has rows without a label; fill or drop them")
+            raise unlabelled(self.column)
         self.labels += names
         self._rebuild(np.concatenate([self._hashes, fresh]))
 
@@ -106,18 +110,38 @@ def level_of(factor: str) -> str:
     return f"level {factor}"
 
 
-def coded(batch: pl.DataFrame, coders: Mapping[str, Coder]) -> list[Ints]:
+def coders_of(schema: pl.Schema, columns: Mapping[str, str]) -> dict[str, AnyCoder]:
+    """A coder for each factor's column, factor -> coder."""
+    return {
+        name: IntegerCoder() if schema[column] in NARROW else Coder(column)
+        for name, column in columns.items()
+    }
+
+
+def coded(batch: pl.DataFrame, coders: Mapping[str, AnyCoder]) -> list[Ints]:
     """Codes of a batch's factors, in the coders' order, of its columns `level_of(factor)`.
 
     Raises:
         DesignError: a row without a label.
     """
-    columns = [level_of(name) for name in coders]
-    hashes = batch.select(pl.col(columns).hash())  # one call: a call costs more than its rows
-    return [
-        coder.codes(batch[column], hashes[column].to_numpy())
-        for column, coder in zip(columns, coders.values(), strict=True)
-    ]
+    hashed = [level_of(name) for name, coder in coders.items() if isinstance(coder, Coder)]
+    # One call for all columns: a call costs more than its rows.
+    hashes = batch.select(pl.col(hashed).hash()) if hashed else batch
+    found = []
+    for name, coder in coders.items():
+        labels = batch[level_of(name)]
+        if isinstance(coder, Coder):
+            found.append(coder.codes(labels, hashes[level_of(name)].to_numpy()))
+            continue
+        if labels.null_count():
+            raise unlabelled(name)
+        found.append(coder.codes(labels.to_numpy()))
+    return found
+
+
+def unlabelled(column: str) -> DesignError:
+    """The refusal of rows that say nothing of a factor."""
+    return DesignError(f"column {column!r} has rows without a label; fill or drop them")
 
 
 def _spread(hashes: Hashes) -> tuple[np.uint64, np.uint64] | None:

@@ -10,7 +10,7 @@ from .budget import typical_design, within
 from .cells import Cells
 from .diagnosis import Diagnosis, diagnose
 from .factor import Factor
-from .power import Design, detectable_effect
+from .power import MOST_WITHIN, Design, detectable_effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def detectable(cells: Cells, rows: Sequence[BandRow]) -> Detectable:
     entries = len(cells.by("entry"))
     tau2s = [row.lift.tau2 for row in rows if row.lift and row.lift.tau2 is not None]
     try:
-        w = within(cells)
+        w = min(within(cells), MOST_WITHIN)  # unbiased, so that few samples may overshoot
         same = detectable_effect(Design(run.tasks, w, entries), run.samples)
     except (DesignError, SampleTooSmall):  # no variance within cells to size by
         return Detectable(None, None, run.tasks, entries, run.samples)

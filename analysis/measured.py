@@ -11,6 +11,7 @@ from .budget import within
 from .cells import Cells
 from .gaps import gaps
 from .parts import Asked
+from .power import MOST_WITHIN
 from .shocks import run_shocks
 
 WITHIN = 0.10  # E[p(1-p)] of Terminal-Bench 2.0 entries lies between .085 and .103
@@ -65,7 +66,7 @@ def measure(cells: Cells, asked: Asked, source: str = "earlier results") -> Meas
             shock = max(0.0, run_shocks(cells, asked.waves[0], asked.set_per_wave).sigma2_run)
         except SampleTooSmall as error:
             missing["waves"] = str(error)
-    return Measured(min(w, 0.25), tau2, shock, source, missing)
+    return Measured(min(w, MOST_WITHIN), tau2, shock, source, missing)
 
 
 def _of_bands(cells: Cells, reference: str | None) -> list[float]:

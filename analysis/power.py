@@ -20,6 +20,8 @@ from scipy.optimize import brentq
 from ..models.errors import DesignError
 from .tails import below, critical
 
+MOST_WITHIN = 0.25  # the largest variance of a reward in 0..1
+
 
 @dataclass(frozen=True, slots=True)
 class Design:
@@ -43,7 +45,7 @@ class Design:
             raise DesignError(
                 f"{self.tasks} tasks x {self.entries} entries: need 1 or more of each"
             )
-        if not 0.0 < self.within <= 0.25:
+        if not 0.0 < self.within <= MOST_WITHIN:
             raise DesignError(f"within-cell variance {self.within}: must lie in (0, 0.25]")
         if not 0.0 <= self.tau2 < math.inf:
             raise DesignError(
