@@ -134,7 +134,7 @@ def coded(batch: pl.DataFrame, coders: Mapping[str, AnyCoder]) -> list[Ints]:
             found.append(coder.codes(labels, hashes[level_of(name)].to_numpy()))
             continue
         if labels.null_count():
-            raise unlabelled(name)
+            raise unlabelled(coder.column)
         found.append(coder.codes(labels.to_numpy()))
     return found
 

@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from infranoise.analysis import collapse as collapsing
 from infranoise.analysis.cells import Cells
 from infranoise.analysis.collapse import collapse
 from infranoise.analysis.columns import Columns
+from infranoise.analysis.integer_coding import IntegerCoder
 from infranoise.analysis.read import read_table
 from infranoise.models.errors import DesignError, InfranoiseError, SampleTooSmall
 
@@ -174,3 +177,37 @@ MAPS = {
 def test_a_column_map_that_makes_no_sense_says_what_would(text: str) -> None:
     with pytest.raises(DesignError, match=MAPS[text]):
         Columns.parse(text)
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.lists(st.integers(-(2**33), 2**33) | st.integers(-3, 300), min_size=1), min_size=1)
+)
+def test_numbers_are_coded_alike_however_far_apart_and_in_however_many_batches(
+    batches: list[list[int]],
+) -> None:
+    coder, seen = IntegerCoder(), list[int]()
+    for batch in batches:
+        codes = coder.codes(np.array(batch, dtype=np.int64))
+        assert [coder.labels[code] for code in codes] == [str(number) for number in batch]
+        seen += batch
+    assert sorted(map(int, coder.labels)) == sorted(set(seen))
+    names, place = coder.order()
+    assert [names[place[k]] for k in range(len(coder.labels))] == coder.labels
+
+
+def test_whole_numbers_and_the_same_as_text_make_the_same_cells() -> None:
+    rng = np.random.default_rng(3)
+    rows = pl.DataFrame({"task": rng.integers(-2, 9, 400), "node": rng.integers(0, 3, 400),
+                         "passed": rng.random(400) < 0.5})  # fmt: skip
+    columns = Columns(task="task", passed="passed", factors={"node": "node"})
+    one = collapse(rows.lazy(), columns)
+    text = rows.with_columns(pl.col("task", "node").cast(pl.String))
+    other = collapse(text.lazy(), columns)
+    assert one.levels == other.levels
+    for name in ("task", "node"):
+        assert one.codes[name].tolist() == other.codes[name].tolist()
+    assert (one.n.tolist(), one.passed.tolist()) == (other.n.tolist(), other.passed.tolist())
+    holed = rows.with_columns(task=pl.when(pl.col("node") > 0).then(pl.col("task")))
+    with pytest.raises(DesignError, match="'task' has rows without a label"):
+        collapse(holed.lazy(), columns)
