@@ -113,7 +113,7 @@ def level_of(factor: str) -> str:
 def coders_of(schema: pl.Schema, columns: Mapping[str, str]) -> dict[str, AnyCoder]:
     """A coder for each factor's column, factor -> coder."""
     return {
-        name: IntegerCoder() if schema[column] in NARROW else Coder(column)
+        name: IntegerCoder(column) if schema[column] in NARROW else Coder(column)
         for name, column in columns.items()
     }
 

@@ -14,7 +14,8 @@ class IntegerCoder:
     Numbers that lie further apart than a small table reaches are searched by bisection.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, column: str) -> None:
+        self.column = column
         self.labels: list[str] = []
         self._known = np.zeros(0, dtype=np.int64)
         self._code = np.zeros(0, dtype=np.int64)

@@ -179,14 +179,15 @@ def test_a_column_map_that_makes_no_sense_says_what_would(text: str) -> None:
         Columns.parse(text)
 
 
+NUMBERS = st.integers(-(2**33), 2**33) | st.integers(-3, 300)
+
+
 @settings(max_examples=25)
-@given(
-    st.lists(st.lists(st.integers(-(2**33), 2**33) | st.integers(-3, 300), min_size=1), min_size=1)
-)
+@given(st.lists(st.lists(NUMBERS, min_size=1), min_size=1))
 def test_numbers_are_coded_alike_however_far_apart_and_in_however_many_batches(
     batches: list[list[int]],
 ) -> None:
-    coder, seen = IntegerCoder(), list[int]()
+    coder, seen = IntegerCoder("task"), list[int]()
     for batch in batches:
         codes = coder.codes(np.array(batch, dtype=np.int64))
         assert [coder.labels[code] for code in codes] == [str(number) for number in batch]
