@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from ..models.api_call import ApiUse
 from ..models.conditions import Clocks, Usage
 from ..models.counters import Counters
 from ..models.evidence import PhaseName
 from ..models.ledger.reading import AttemptLine
 from ..models.limits import Effective, Limits
 from ..models.load import Load
+from .latency import latency_level
 
 ROWS_AT_ONCE = 5_000
 COUNTED = ("steal_s", "busy_s", "swapped_pages", "thermal_throttles", "system_oom_kills")
@@ -79,6 +81,12 @@ def _of_phase(phase: PhaseName, name: str) -> Reader:
         return None if found is None else getattr(found, name)
 
     return read
+
+
+def _api_latency(line: AttemptLine) -> str | None:
+    """The attempt's median first byte as a level: powers of two of a second."""
+    api = line.record.evidence.api if line.record else None
+    return None if api is None else latency_level(api.first_byte_p50_s)
 
 
 def _left_behind(line: AttemptLine) -> int | None:
@@ -165,6 +173,14 @@ FACTS = (
         )
     ),
     *(_told(name, pl.Float64, f"conditions.{name}") for name in MEASURED),
+    *(
+        _told(f"api_{name}", _kind(ApiUse.model_fields[name].annotation), f"evidence.api.{name}")
+        for name in (
+            *("failed", "rate_limited", "server_errors", "cut", "retries"),
+            *("first_byte_p50_s", "first_byte_p95_s", "total_p50_s", "total_p95_s"),
+        )
+    ),
+    Column("api_latency", pl.String, _api_latency),
     _told("agent_timeout_s", pl.Float64, "conditions.agent_timeout_s"),
     _told("timeout_multiple", pl.Float64, "conditions.time_limit"),
     *_all_of(Limits, "requested_", "conditions.requested"),

@@ -18,6 +18,7 @@ from ..models.card import (
 from ..models.classify import VERSION as RULES_VERSION
 from .causes import BandCauses
 from .configuration import AGENT_LIMIT, TIME_LIMIT, configuration
+from .model_api import model_api
 from .read_ledger import Study
 from .run_facts import RunFacts
 
@@ -51,6 +52,7 @@ def card(study: Study, run: RunFacts) -> Card:
         sent_bytes=run.cost.tx_bytes,
         time_limits=told.items[TIME_LIMIT],
         agent_time_limits=told.items[AGENT_LIMIT],
+        model_api=model_api(study),
         attempts=run.attempts,
         attempts_per_trial_at_most=_most(study.attempts["number"]),
         clocks=tuple(

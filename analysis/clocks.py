@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 import polars as pl
 
-PARTS = ("wait_s", "prepare_s", "start_s", "setup_s", "agent_s", "verifier_s", "stop_s")
+PARTS = (
+    "wait_s",
+    "prepare_s",
+    "start_s",
+    "setup_s",
+    "agent_s",
+    "api_wait_s",
+    "verifier_s",
+    "stop_s",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,8 @@ class Cost:
     elapsed_s: float | None
     pod_cpu_s: float | None
     overhead_cpu_s: float | None
+    api_calls: int | None
+    api_usd: float | None
     rx_bytes: int | None
     tx_bytes: int | None
     largest_peak_bytes: int | None
@@ -42,7 +53,8 @@ class Cost:
 def clocks(attempts: pl.DataFrame) -> tuple[Clock, ...]:
     """Durations of every part, over the attempts whose record came home.
 
-    `wait_s` is from placing an attempt to its node's receiving it.
+    `wait_s` is from placing an attempt to its node's receiving it; `api_wait_s` is a part of
+    `agent_s`.
     """
     told = attempts.filter(pl.col("received_at").is_not_null()).with_columns(
         (pl.col("received_at") - pl.col("placed_at")).clip(lower_bound=0.0).alias("wait_s")
@@ -72,6 +84,8 @@ def cost(attempts: pl.DataFrame) -> Cost:
         elapsed_s=ended - started,
         pod_cpu_s=_total("cpu_s"),
         overhead_cpu_s=_total("overhead_cpu_s"),
+        api_calls=_total("api_calls"),
+        api_usd=_total("cost_usd"),
         rx_bytes=_total("rx_bytes"),
         tx_bytes=_total("tx_bytes"),
         largest_peak_bytes=pl.col("memory_peak_bytes").max(),

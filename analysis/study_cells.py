@@ -19,7 +19,7 @@ from .read_ledger import Study
 
 WAVE = "wave"
 SET_PER_WAVE = ("concurrency",)
-OBSERVED = ("node", "hour_utc", "weekday", "enforcement")
+OBSERVED = ("node", "hour_utc", "weekday", "enforcement", "api_latency")
 
 
 def study_cells(
@@ -31,10 +31,10 @@ def study_cells(
 ) -> tuple[Cells, Asked]:
     """Cells of the accepted attempts, and the question to ask of them.
 
-    Assigned factors keep the level at which they were randomised; node, hour, weekday and
-    enforcement enter as observed where they took more than one level. A reading among `more` (a
-    load, a rate) enters in quarters of its attempts. Without an outcome the ledger's own, empty
-    cells are returned.
+    Assigned factors keep the level at which they were randomised; node, hour, weekday, enforcement
+    and the latency of the model's API enter as observed where they took more than one level. A
+    reading among `more` (a load, a rate) enters in quarters of its attempts. Without an outcome the
+    ledger's own, empty cells are returned.
 
     Args:
         reference: the floor band; the experiment's tightest by default.

@@ -41,6 +41,14 @@ READINGS = (
     "probe_cpu_ops_s",
     "probe_memory_mb_s",
     "probe_disk_mb_s",
+    "api_first_byte_p50_s",
+    "api_first_byte_p95_s",
+    "api_total_p50_s",
+    "api_total_p95_s",
+    "api_failed",
+    "api_rate_limited",
+    "api_server_errors",
+    "api_cut",
 )
 SETTINGS = ("runtime", "enforcement", "network", "counters_source", "effective_oom_scope")
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "process_pod": [],
     "docker_pod": [],
     "analysis": ["--out", "{out}"],
+    "gateway": ["--out", "{out}"],
 }
 ROOM_FOR_NAMES = 18
 

@@ -53,8 +53,16 @@ def summary(view: ExperimentView) -> str:
     left = f" · {clock(view.left_s or 0)} left" if goes_on else ""
     return (
         f"{one.word} · {one.n:,}/{one.planned:,} trials · {one.under_way} under way · "
-        f"{view.per_minute:.1f}/min{left} · infra errors: {causes}"
+        f"{view.per_minute:.1f}/min{left} · infra errors: {causes}{_money(view)}"
     )
+
+
+def _money(view: ExperimentView) -> str:
+    if not view.spent.calls and view.budget_usd is None:
+        return ""
+    of = "" if view.budget_usd is None else f" of {view.budget_usd:.2f}"
+    unpriced = f" ({view.spent.unpriced:,} calls unpriced)" if view.spent.unpriced else ""
+    return f" · {view.spent.cost_usd:.2f}{of} USD in {view.spent.calls:,} calls{unpriced}"
 
 
 def bands_table(view: ExperimentView) -> Table:

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy import Engine
 
 from ..models.errors import DesignError
 from ..models.ledger import live, reading
+from ..models.ledger.api_calls import Spent, spent
 from ..models.ledger.store import open_store
 from ..scheduler.broker import check
 from ..scheduler.feasibility import Offer, feasible
@@ -23,7 +24,8 @@ RATE_OVER_S = 120.0
 class ExperimentView:
     """One experiment from near by. `per_minute` is outcomes over the last two minutes at most.
 
-    `bands` come in the order of reports; `waits` says why trials cannot go out, if so.
+    `bands` come in the order of reports; `waits` says why trials cannot go out, if so. `spent` is
+    what its models' APIs have cost until now.
     """
 
     standing: live.Standing
@@ -32,6 +34,8 @@ class ExperimentView:
     causes: Mapping[str, int]
     per_minute: float
     waits: tuple[str, ...] = ()
+    spent: Spent = field(default_factory=Spent)
+    budget_usd: float | None = None
 
     @property
     def left_s(self) -> float | None:
@@ -96,7 +100,7 @@ def look_at_experiment(engine: Engine, name: str, fleet: Fleet | None = None) ->
         DesignError: there is none of that name.
     """
     standing = standing_of(engine, name)
-    found = live.band_standings(engine, name)
+    found, budget_usd = live.band_standings(engine, name), _budget_usd(engine, name)
     return ExperimentView(
         standing=standing,
         bands=tuple(found[b.name] for b in reading.bands(engine, name) if b.name in found),
@@ -104,7 +108,13 @@ def look_at_experiment(engine: Engine, name: str, fleet: Fleet | None = None) ->
         causes=live.infra_causes(engine, name),
         per_minute=per_minute(engine, standing),
         waits=_waits(engine, standing, fleet) if fleet else (),
+        spent=spent(engine, name),
+        budget_usd=budget_usd,
     )
+
+
+def _budget_usd(engine: Engine, name: str) -> float | None:
+    return reading.experiment(engine, name).run.budget_usd
 
 
 def standing_of(engine: Engine, name: str) -> live.Standing:

@@ -2,15 +2,18 @@
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 from rich.console import Console
 
 from ..analysis.measured import Measured
 from ..models.ledger.reading import attempts
 from ..models.ledger.store import open_store
+from ..scheduler.expense import expense
 from ..scheduler.outlook import outlook
 from ..scheduler.plan import plan as make_plan
 from .asked_experiment import asked_experiment
@@ -46,10 +49,11 @@ def plan(file: Path, asked: Question, *, as_json: bool) -> int:
     experiment, root = asked_experiment(file)
     settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
     made = make_plan(settled.experiment, settled.tasks)
-    before = _measured_s(RUNS / experiment.name, experiment.name)
-    view = outlook(made, os.cpu_count() or 1, before)
+    before = _measured(RUNS / experiment.name, experiment.name)
+    view = outlook(made, os.cpu_count() or 1, before.wall_s)
+    money = expense(made, before.usd)
     noise = noise_from(asked.power_from, asked.columns) if asked.power_from else Measured()
-    summary = summarise(settled, made, view, noise, asked.margin_points / POINTS)
+    summary = summarise(settled, made, view, money, noise, asked.margin_points / POINTS)
     if as_json:
         print(json.dumps(asdict(summary), indent=1, allow_nan=False))
     else:
@@ -57,11 +61,26 @@ def plan(file: Path, asked: Question, *, as_json: bool) -> int:
     return 0
 
 
-def _measured_s(folder: Path, experiment: str) -> float | None:
-    """Mean wall seconds of an attempt of this experiment here; None if it never ran here."""
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """Means of an earlier run's attempts: wall seconds, and dollars by entry; empty if none ran."""
+
+    wall_s: float | None = None
+    usd: Mapping[str, float] = field(default_factory=dict)
+
+
+def _measured(folder: Path, experiment: str) -> _Before:
+    """What an attempt of this experiment took here before."""
     ledger = folder / LEDGER
     if not ledger.exists():
-        return None
-    records = (line.record for line in attempts(open_store(ledger), experiment))
-    walls = [wall for record in records if record and (wall := record.clocks.wall_s) is not None]
-    return sum(walls) / len(walls) if walls else None
+        return _Before()
+    walls: list[float] = []
+    usd: dict[str, list[float]] = defaultdict(list)
+    for line in attempts(open_store(ledger), experiment):
+        if line.record is None:
+            continue
+        if (wall_s := line.record.clocks.wall_s) is not None:
+            walls.append(wall_s)
+        if line.record.usage.cost_usd is not None:
+            usd[line.entry].append(line.record.usage.cost_usd)
+    return _Before(fmean(walls) if walls else None, {k: fmean(each) for k, each in usd.items()})

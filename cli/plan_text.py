@@ -1,12 +1,12 @@
 """A plan as a reader sees it in the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
 
 from ..analysis.words import counted
-from .summary import Contrast, Summary
+from .summary import Contrast, Money, Summary
 
 
 def show_plan(console: Console, summary: Summary) -> None:
@@ -45,10 +45,35 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
         f"{counted(summary.waves, 'wave')}",
     )
     yield "time", _time(summary)
+    if summary.money is not None:
+        yield "models", ", ".join(_model(one) for one in summary.money.models)
+        yield "cost", _cost(summary.money)
     yield "noise", _noise(summary)
     for factor in summary.wave_factors:
         yield factor.factor, f"{factor.reason} ({factor.waves} waves of {factor.levels} levels)"
     yield "design", _design(summary)
+
+
+def _model(one: Mapping[str, object]) -> str:
+    expected = one["expected_usd"]
+    told = "" if expected is None else f", about {expected:,.2f} USD by {one['source']}"
+    return f"{one['model']} ({one['provider']}): {one['trials']:,} trials{told}"
+
+
+def _cost(money: Money) -> str:
+    parts = []
+    if money.expected_usd is not None:
+        parts.append(f"about {money.expected_usd:,.2f} USD")
+    if money.most_usd is not None:
+        parts.append(f"at most {money.most_usd:,.2f} USD by limits.usd")
+    if money.budget_usd is not None:
+        parts.append(f"stops before {money.budget_usd:,.2f} USD are exceeded")
+    if money.expected_usd is None:
+        parts.append(
+            "not estimated: give each model price and expected = { input = …, output = … }, "
+            "or run a few samples first"
+        )
+    return "; ".join(parts)
 
 
 def _noise(summary: Summary) -> str:

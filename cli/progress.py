@@ -24,9 +24,20 @@ class RunProgress:
         done: trials that had an outcome before this run began.
         total: trials planned.
         bands: names in the order of the report.
+        budget_usd: what the run may cost; None where nothing says.
+
+    `spent_usd` is what it has cost, of earlier runs too.
     """
 
-    def __init__(self, console: Console, done: int, total: int, bands: Sequence[str]) -> None:
+    def __init__(
+        self,
+        console: Console,
+        done: int,
+        total: int,
+        bands: Sequence[str],
+        budget_usd: float | None = None,
+    ) -> None:
+        self.spent_usd, self._budget_usd = 0.0, budget_usd
         self._console, self._done, self._total, self._bands = console, done, total, bands
         self._before, self._since = done, time.monotonic()
         self._verdicts: Counter[tuple[str, str]] = Counter()
@@ -58,6 +69,8 @@ class RunProgress:
     def happened(self, event: Happened) -> None:
         """One attempt came home."""
         outcome = event.ingested.outcome
+        if event.record is not None:
+            self.spent_usd += event.record.usage.cost_usd or 0.0
         if event.replay is not None:
             self._replays += 1
             self._say_now_and_then()
@@ -82,8 +95,13 @@ class RunProgress:
         replays = f" · kills replayed: {self._replays}" if self._replays else ""
         return (
             f"{self._done}/{self._total} trials · {self._rate():.1f}/s · {self._left()} · "
-            f"infra errors: {causes or 'none'}{replays}"
+            f"infra errors: {causes or 'none'}{replays}{self._money()}"
         )
+
+    def _money(self) -> str:
+        if self._budget_usd is None:
+            return f" · {self.spent_usd:.2f} USD" if self.spent_usd else ""
+        return f" · {self.spent_usd:.2f} of {self._budget_usd:.2f} USD"
 
     def _rate(self) -> float:
         return (self._done - self._before) / max(0.001, time.monotonic() - self._since)

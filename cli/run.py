@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from ..models.arms import split_arms
 from ..models.experiment import Experiment
 from ..models.ledger import reading
+from ..models.ledger.api_calls import spent
 from ..models.ledger.enrol import enrol
 from ..models.ledger.reading import cell_counts, progress
 from ..models.ledger.replays import ask_replay, replays_open
@@ -20,6 +21,7 @@ from ..models.ledger.store import open_store
 from ..scheduler.broker import broker
 from ..scheduler.dispatch import dispatch
 from ..scheduler.own_worker import own_worker
+from ..scheduler.passes import Gateway
 from ..scheduler.plan import plan
 from ..scheduler.rounds import Judge
 from ..workers.harness.choose import choose
@@ -28,10 +30,11 @@ from ..workers.settings import worker_settings
 from .asked_experiment import asked_experiment, bundled_experiment
 from .folder import LEDGER, locked, run_folder
 from .misfits import show_misfits
+from .own_gateway import in_pods, key_variables, own_gateway
 from .preflight import misfit_of, run_checks
 from .progress import RunProgress
 from .settle import Settled, settle
-from .stopping import ALL_INFRA, INTERRUPTED, stop_on_signals
+from .stopping import ALL_INFRA, INTERRUPTED, OUT_OF_MONEY, stop_on_signals
 
 NODE = "local"
 WORKER_DIED = 1
@@ -167,13 +170,25 @@ def _work(
     bands = [band.name for band in experiment.bands]
     with (
         stop_on_signals() as stop,
-        RunProgress(console, done, total, bands) as shown,
+        RunProgress(console, done, total, bands, experiment.run.budget_usd) as shown,
         broker(os.environ.get("INFRANOISE_BROKER_URL")) as address,
-        own_worker(address, NODE, slots, folder, _for_worker(experiment)) as worker,
+        own_gateway(experiment, address, engine, folder / "gateway.log") as gateway,
+        own_worker(
+            *(address, NODE, slots, folder, _for_worker(experiment, gateway)),
+            without=key_variables(experiment),
+        ) as worker,
     ):
-        finished = dispatch(engine, name, address, worker.alive, stop, shown.happened, judge)
-    if finished:
+        shown.spent_usd = spent(engine, name).cost_usd
+        ended = dispatch(engine, name, address, worker.alive, stop, shown.happened, judge, gateway)
+    if ended == "finished":
         return 0
+    if ended == "out of money":
+        console.print(
+            f"the budget of {experiment.run.budget_usd:.2f} USD is spent, as far as another trial "
+            f"could take it ({spent(engine, name).cost_usd:.2f} USD until now); nothing is lost: "
+            "raise run.budget_usd and run the same command again"
+        )
+        return OUT_OF_MONEY
     if stop.is_set():
         console.print("interrupted; run the same command again to go on", highlight=False)
         console.print(f"what there is so far: infranoise report {folder}", soft_wrap=True)
@@ -182,13 +197,14 @@ def _work(
     return WORKER_DIED
 
 
-def _for_worker(experiment: Experiment) -> Mapping[str, str]:
+def _for_worker(experiment: Experiment, gateway: Gateway | None) -> Mapping[str, str]:
     network = experiment.pods.build_network
     # Nobody can watch our own queue server, so nobody is told: it halves the worker's own cost.
     watched = "1" if os.environ.get("INFRANOISE_BROKER_URL") else "0"
     told = {"INFRANOISE_EVENTS": os.environ.get("INFRANOISE_EVENTS", watched)}
     if experiment.pods.runtime == "kubernetes":
         told["INFRANOISE_RUNTIMES"] = "kubernetes"
+    told |= {"INFRANOISE_GATEWAY_IN_PODS": in_pods(gateway, experiment)}
     return told | ({"INFRANOISE_BUILD_NETWORK": network} if network else {})
 
 

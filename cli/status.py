@@ -53,6 +53,7 @@ def experiment_json(view: ExperimentView) -> dict[str, object]:
         "per_minute": view.per_minute,
         "left_s": view.left_s,
         "waits": list(view.waits),
+        "spent": asdict(view.spent) | {"budget_usd": view.budget_usd},
     }
 
 

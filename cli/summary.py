@@ -1,6 +1,6 @@
 """What `plan` prints: a plan in numbers. Effects and margins are points, times seconds."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import prod
 
@@ -11,6 +11,7 @@ from ..analysis.prospects import PlannedFactor, Prospect, prospects
 from ..analysis.waves import plan_waves
 from ..models.egress import FACTOR, egress_text
 from ..models.experiment import Experiment
+from ..scheduler.expense import Expense
 from ..scheduler.outlook import Outlook
 from ..scheduler.plan import Plan
 from .settle import Settled
@@ -71,6 +72,16 @@ class DesignSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Money:
+    """What the models' APIs may cost, in US dollars; None where nothing is known to say so."""
+
+    expected_usd: float | None
+    most_usd: float | None
+    budget_usd: float | None
+    models: list[dict[str, str | int | float | None]]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """A plan; `design` is None where nothing varies."""
 
@@ -88,6 +99,7 @@ class Summary:
     slots: int
     longest_s: float
     expected_s: float | None
+    money: Money | None
     noise: Noise
     contrasts: list[Contrast]
     wave_factors: list[WaveFactor]
@@ -96,7 +108,12 @@ class Summary:
 
 
 def summarise(
-    settled: Settled, made: Plan, view: Outlook, noise: Measured, margin: float
+    settled: Settled,
+    made: Plan,
+    view: Outlook,
+    spending: Expense,
+    noise: Measured,
+    margin: float,
 ) -> Summary:
     """The plan in numbers: pure. `margin` is of equivalence, a fraction."""
     experiment = made.experiment
@@ -117,6 +134,7 @@ def summarise(
         slots=view.slots,
         longest_s=view.longest_s,
         expected_s=view.expected_s,
+        money=_money(spending),
         noise=_noise(noise),
         contrasts=[_contrast(prospect) for prospect in found],
         wave_factors=_wave_factors(made, noise),
@@ -160,6 +178,17 @@ def _further(experiment: Experiment) -> dict[str, list[str]]:
         "time_limit": [f"{level:g}" for level in factors.time_limit],
     }
     return {name: values for name, values in levels.items() if values}
+
+
+def _money(found: Expense) -> Money | None:
+    if not found.models:
+        return None
+    return Money(
+        found.expected_usd,
+        found.most_usd,
+        found.budget_usd,
+        [asdict(one) for one in found.models],
+    )
 
 
 def _noise(noise: Measured) -> Noise:

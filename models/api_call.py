@@ -71,8 +71,8 @@ class ApiUse(Value):
 
     `wait_s` is the time in which at least one call was under way. `failed` calls are those that
     the API failed; `last_failed` says that so was the last one, `last_words` how. `refused` counts
-    what the gateway itself refused, by reason. `unanswered_s` is how long a call had waited for
-    its first byte when the agent's time ended.
+    what the gateway itself refused, by reason. `unanswered_s` is how long the last call had waited
+    for its first byte, where it has none or was left before it.
     """
 
     calls: int = 0
@@ -115,6 +115,8 @@ def use_of(
     firsts = [call.first_byte_s for call in calls if call.first_byte_s is not None]
     totals = [call.total_s for call in calls if call.ending == "complete"]
     last = max(calls, key=lambda call: call.at + call.total_s, default=None)
+    if last is not None and last.ending == "client_left" and last.first_byte_s is None:
+        unanswered_s = max(unanswered_s, last.total_s)
     return ApiUse(
         calls=len(calls),
         failed=sum(call.failed for call in calls),

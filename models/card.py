@@ -82,6 +82,29 @@ class EntryCard(Value):
     model: str
 
 
+class ApiCard(Value):
+    """The API of the models. `api_wait`: whether waiting for it takes the agent's time, of which
+    `longest_api_wait_s` are left out at most where it does not.
+
+    Calls are of all attempts; a latency is the median over attempts of each one's own percentile.
+    `wait_share` is the share of agents' time that was waiting.
+    """
+
+    api_wait: Literal["counts", "excluded"]
+    longest_api_wait_s: float | None = None
+    calls: int
+    failed: int
+    rate_limited: int
+    server_errors: int
+    cut: int
+    first_byte_p50_s: float | None = None
+    first_byte_p95_s: float | None = None
+    total_p50_s: float | None = None
+    total_p95_s: float | None = None
+    wait_share: float | None = None
+    cost_usd: float | None = None
+
+
 class SourceCard(Value):
     """Where imported results came from, and what their source does not record."""
 
@@ -118,6 +141,7 @@ class Card(Value):
     sent_bytes: int | None = None
     time_limits: tuple[str, ...] = ()
     agent_time_limits: tuple[str, ...] = ()
+    model_api: ApiCard | None = None
     attempts: int
     attempts_per_trial_at_most: int | None = None
     clocks: tuple[ClockCard, ...] = ()

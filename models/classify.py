@@ -14,7 +14,8 @@ from .outcome import INFRA_CAUSES, Cause, OomPlace, Outcome, Verdict
 from .rule import PASS_REWARD as PASS_REWARD
 from .rule import Rule, solved, verifier_has_spoken
 
-VERSION = 1
+VERSION = 2
+HUNG_SHARE = 0.5  # of the agent's time, waited in one unanswered call as it ran out
 DISK_FULL = "node's disk full"
 
 
@@ -114,6 +115,37 @@ def _silence(evidence: Evidence) -> str:
     return said if heard is None else f"{said}; it was last heard of {heard:.1f} s before"
 
 
+def _api_ended_it(evidence: Evidence) -> bool:
+    """The agent's last call failed, or hung for most of its time; and nothing came of the trial."""
+    if solved(evidence) and verifier_has_spoken(evidence):
+        return False
+    return bool(evidence.api_fault) or _last_call_failed(evidence) or _hung(evidence)
+
+
+def _last_call_failed(evidence: Evidence) -> bool:
+    return evidence.api is not None and evidence.api.last_failed
+
+
+def _hung(evidence: Evidence) -> bool:
+    agent = evidence.phase("agent")
+    if evidence.api is None or agent is None or not agent.timed_out or not agent.wall_s:
+        return False
+    return evidence.api.unanswered_s >= HUNG_SHARE * agent.wall_s
+
+
+def _api_words(evidence: Evidence) -> str:
+    if evidence.api is None:
+        return evidence.api_fault
+    api = evidence.api
+    if _last_call_failed(evidence):
+        how = f"the last of {api.calls} call(s) ended with {api.last_words}"
+    elif _hung(evidence):
+        how = f"the agent's time ran out in a call that was unanswered for {api.unanswered_s:.0f} s"
+    else:
+        how = evidence.api_fault
+    return f"{how}; {api.failed} failed in all"
+
+
 def _why_no_verdict(evidence: Evidence) -> str:
     verifier = evidence.phase("verifier")
     if verifier is None:
@@ -150,6 +182,7 @@ RULES: tuple[Rule, ...] = (
     Rule("disk filled to its ceiling", lambda e: e.storage_exceeded == "yes", "infra_error",
          "disk_full", detail=lambda e: "the storage ceiling was exceeded and the pod was stopped"),
     Rule("way to the pod lost", _lost, "infra_error", "network", detail=_lost),
+    Rule("model API ended it", _api_ended_it, "infra_error", "model_api", detail=_api_words),
     Rule("past its deadline", lambda e: e.deadline_exceeded, "infra_error", "deadline",
          detail=lambda e: "the attempt's deadline passed: a backstop, no time limit"),
     Rule("verifier starved", lambda e: e.verifier_kills and not (

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from .shell_options import ShellOptions
 from .value import Value
 
 BUILT_IN = ("oracle", "nop", "command", "policy")
@@ -13,9 +14,10 @@ class Entry(Value):
     """Agent x model.
 
     `agent` is one of: `oracle` (the task's own solution), `nop`, `command` (a command line run in
-    the pod), `policy` (a seeded script of a bundled benchmark; `model` names the policy),
-    `<module>:<Class>` (an agent of the user's). `name` is the label everywhere else; it defaults
-    to the agent, with the model when there is one.
+    the pod), `policy` (a seeded script of a bundled benchmark; `model` names the policy), `shell`
+    (a chat model that runs commands in the pod; `model` is one of `[models]`), `<module>:<Class>`
+    (an agent of the user's). `name` is the label everywhere else; it defaults to the agent, with
+    the model when there is one.
     """
 
     agent: Annotated[str, Field(min_length=1)]
@@ -41,6 +43,8 @@ class Entry(Value):
             raise ValueError('agent "command" needs command = ["program", "argument", …]')
         if self.agent == "policy" and self.model == "none":
             raise ValueError('agent "policy" needs model = the policy\'s name, such as "lean"')
+        if self.agent == "shell":
+            ShellOptions.model_validate(self.options)
         return self
 
     @property

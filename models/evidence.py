@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from .api_call import ApiUse
 from .counters import Counters
 from .kube_evidence import KubeEvidence
 from .tri import Tri as Tri
@@ -57,6 +58,8 @@ class Evidence(Value):
     `kube` is what a cluster told of the pod, where the pod was one of a cluster's.
     `node_disk_full`: a disk of the node, not the pod's own ceiling, had no room at a phase's end.
     `node_silent_s`: how long its node had not been heard of when the attempt's lease ended.
+    `api` is what the gateway saw of the model's API until the agent ended; `api_fault` says so
+    where the agent itself gave up because of it.
     """
 
     node_seen: Tri = "yes"
@@ -76,6 +79,8 @@ class Evidence(Value):
     deadline_exceeded: bool = False
     enforcement: str = ""
     kube: KubeEvidence | None = None
+    api: ApiUse | None = None
+    api_fault: str = ""
 
     def phase(self, name: PhaseName) -> Phase | None:
         """The phase of that name, or None if it was not reached."""

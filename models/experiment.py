@@ -4,9 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from .api_access import TrialLimits
+from .api_design import faults
 from .band import Band
 from .egress import Egress
 from .entry import Entry
+from .provider import Provider, Served
 from .seating import ClusterPods
 from .spec import Spec
 from .value import Value
@@ -56,8 +59,13 @@ class Pods(Value):
 
 
 class Run(Value):
-    """How the run is made. Infra errors are data: no retry unless `max_attempts` asks for it."""
+    """How the run is made. Infra errors are data: no retry unless `max_attempts` asks for it.
 
+    No trial begins that could take what the models cost beyond `budget_usd`; a higher one, and the
+    same command, goes on.
+    """
+
+    budget_usd: Annotated[float, Field(gt=0)] | None = None
     max_attempts: Annotated[int, Field(ge=1, le=20)] = 1
     default_agent_timeout_s: Annotated[float, Field(gt=0)] = 3600.0
 
@@ -77,6 +85,9 @@ class Experiment(Value):
     factors: Factors = Factors()
     pods: Pods = Pods()
     run: Run = Run()
+    providers: dict[str, Provider] = Field(default_factory=dict)
+    models: dict[str, Served] = Field(default_factory=dict)
+    limits: TrialLimits = TrialLimits()
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Experiment":
@@ -99,6 +110,17 @@ class Experiment(Value):
                 'pods.network = "internal" or "public"'
             )
         return self
+
+    @model_validator(mode="after")
+    def _models_can_be_had(self) -> "Experiment":
+        wrong = next(faults(self), None)
+        if wrong:
+            raise ValueError(wrong)
+        return self
+
+    def served(self, entry: Entry) -> Served | None:
+        """How an entry's model is served; None where the entry asks no model of ours."""
+        return self.models.get(entry.model)
 
     @property
     def reference(self) -> Band:

@@ -42,6 +42,8 @@ def parse_experiment(text: str, *, where: Path | str, default_name: str) -> Expe
     table.setdefault("name", default_name)
     if "bands" in table:
         table["bands"] = _bands(table["bands"], where)
+    if isinstance(table.get("entries"), list):
+        table["entries"] = [one for entry in table["entries"] for one in _by_model(entry, where)]
     try:
         experiment = Experiment.model_validate(table)
     except ValidationError as error:
@@ -68,6 +70,23 @@ def _bands(raw: object, where: Path | str) -> object:
         return [Band.shorthand(item) if isinstance(item, str) else item for item in raw]
     except DesignError as error:
         raise ExperimentFileError(where, "bands", str(error).removeprefix("bands: ")) from error
+
+
+def _by_model(entry: object, where: Path | str) -> list[object]:
+    """An entry with `models = [...]` is one entry for each of them."""
+    if not isinstance(entry, dict) or "models" not in entry:
+        return [entry]
+    names = entry["models"]
+    if not isinstance(names, list) or not names or "model" in entry:
+        raise ExperimentFileError(
+            where, "entries.models", 'give a list of models, models = ["a", "b"], and no model'
+        )
+    rest = {key: value for key, value in entry.items() if key != "models"}
+    label = {"name": f"{rest['name']}/{{}}"} if rest.get("name") else {}
+    return [
+        rest | {"model": name} | {key: text.format(name) for key, text in label.items()}
+        for name in names
+    ]
 
 
 def _explained(

@@ -16,6 +16,7 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationError
 
+from .api_access import ApiAccess
 from .conditions import Clocks, Conditions, Usage
 from .egress import Egress
 from .entry import Entry
@@ -75,7 +76,7 @@ class AttemptMessage(_Message):
     "": `task.directory` is a folder of the node itself. `egress_mbps` None: the pod's link is
     neither capped nor measured. `replay_in` names the band of a kill
     replay, where `limits` are not those of the trial's own band. `seat` is where in a cluster its
-    pod is to go.
+    pod is to go. `api` is how the attempt reaches its model, where it has one of the experiment's.
     """
 
     version: Literal[1] = 1
@@ -102,6 +103,7 @@ class AttemptMessage(_Message):
     deadline_at: float
     replay_in: str | None = None
     seat: Seat | None = None
+    api: ApiAccess | None = None
 
 
 class Logs(Value):

@@ -1,12 +1,19 @@
 """Takes attempt records off the stream, in batches."""
 
-import redis
+from typing import cast
 
+import redis
+from pydantic import ValidationError
+
+from ..models.api_call import ApiCall
 from ..models.errors import BrokerError, WireError
-from ..models.lease.keys import RECORDS
+from ..models.lease.keys import CALLS, RECORDS
 from ..models.message import RECORD_FIELD, AttemptRecord
 
 BATCH = 500
+CALLS_AT_ONCE = 2_000
+
+type Fields = dict[bytes, bytes]
 
 
 class Collector:
@@ -37,9 +44,35 @@ class Collector:
         if ids:
             self._redis.xdel(RECORDS, *ids)
 
+    def take_calls(self) -> list[tuple[bytes, ApiCall | None]]:
+        """Up to `CALLS_AT_ONCE` calls of models' APIs with their stream ids, those that are there.
+
+        One that this release cannot read comes as None.
+
+        Raises:
+            BrokerError: the server went away.
+        """
+        try:
+            found = self._redis.xrange(CALLS, count=CALLS_AT_ONCE)
+        except redis.RedisError as error:
+            raise BrokerError(f"the queue server went away: {error}") from error
+        return [(id_, _call(fields)) for id_, fields in cast(list[tuple[bytes, Fields]], found)]
+
+    def done_with_calls(self, ids: list[bytes]) -> None:
+        """Forget calls that are in the ledger."""
+        if ids:
+            self._redis.xdel(CALLS, *ids)
+
     def close(self) -> None:
         """Give the connections back."""
         self._redis.close()
+
+
+def _call(fields: Fields) -> ApiCall | None:
+    try:
+        return ApiCall.model_validate_json(fields.get(b"call", b""))
+    except ValidationError:
+        return None
 
 
 def _decoded(fields: dict[bytes, bytes]) -> AttemptRecord | WireError:

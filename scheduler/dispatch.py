@@ -7,6 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
+from typing import Literal
 
 from sqlalchemy import Engine
 
@@ -17,11 +18,13 @@ from .enqueue import Enqueuer
 from .happened import Happened
 from .home import ASK_AGAIN_S, LEAD_MS, token
 from .leases import Leases
+from .passes import Gateway
 from .rounds import Judge, Watch
 from .service import Service
 
 TICK_S = 0.1
 PATIENCE_S = 1.5 * LEAD_MS / 1000
+Ended = Literal["finished", "cut off", "out of money"]
 CUT_OFF = "the run was interrupted"
 
 
@@ -77,8 +80,9 @@ def dispatch(
     stop: threading.Event,
     tell: Callable[[Happened], None],
     judge: Judge | None = None,
-) -> bool:
-    """Work until nothing is owed, `stop` is set, or the node is gone; True if nothing is owed.
+    gateway: Gateway | None = None,
+) -> Ended:
+    """Work until nothing is owed, `stop` is set, the node is gone or the budget is spent.
 
     What is under way when it stops is given up: its trials are owed again. Nothing is owed any more
     once `judge` has said that enough was seen and the waves that had begun are done.
@@ -90,16 +94,27 @@ def dispatch(
     abandon(engine, experiment, f"{CUT_OFF}; begun again")
     leases, enqueuer, collector = Leases(address), Enqueuer(address), Collector(address)
     watch = Watch(judge) if judge else None
-    service = Service(engine, leases, enqueuer, collector, only=experiment, tell=tell, watch=watch)
+    service = Service(
+        engine,
+        leases,
+        enqueuer,
+        collector,
+        only=experiment,
+        tell=tell,
+        watch=watch,
+        gateway=gateway,
+    )
     hold = OnlyOne(address)
     try:
         hold.take(stop)
         while not stop.is_set() and not service.finished and node_alive():
             hold.keep()
             service.tick(TICK_S)
+            if service.out_of_money:
+                return "out of money"
         if not node_alive():
             service.lose_all()
-        return service.finished
+        return "finished" if service.finished else "cut off"
     finally:
         hold.give_up()
         abandon(engine, experiment, CUT_OFF)

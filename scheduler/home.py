@@ -23,6 +23,7 @@ from .collect import Collector
 from .enqueue import Enqueuer
 from .leases import Leases
 from .news import News
+from .passes import Gateway
 from .service import Service
 
 LEAD_MS = 6_000  # a leader that is not heard of for so long has lost its lead
@@ -50,6 +51,7 @@ class Home:
         store: the ledger's address. broker: the queue server's.
         stop: set it, and `serve` steps down and returns.
         alive: touched while both servers answer.
+        gateway: what attempts with a model are given a way to; None: there is none.
     """
 
     store: str
@@ -58,6 +60,7 @@ class Home:
     say: Say
     alive: Alive = field(default_factory=Alive)
     token: str = field(default_factory=token)
+    gateway: Gateway | None = None
     _waits_s: float = SHORTEST_WAIT_S
 
     def serve(self) -> None:
@@ -103,6 +106,7 @@ class Home:
             ways.collector,
             tell=news.happened,
             fence=fence,
+            gateway=self.gateway,
         )
         while not self.stop.is_set():
             if ways.leases.lead(self.token, LEAD_MS) != fence:

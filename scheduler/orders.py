@@ -11,6 +11,7 @@ from ..models.ledger.attempts import Owed, Replay
 from ..models.message import AttemptMessage
 from ..models.replay import replay_band
 from ..models.seating import Seat
+from ..models.spec import Spec
 from ..models.task import Task
 from ..models.trial import TrialKey, attempt_id
 
@@ -59,8 +60,14 @@ def order(
         seat=_seat(experiment, key, owed) if runtime == "kubernetes" else None,
         queued_at=queued_at,
         placed_at=now,
-        deadline_at=now + agent_s + spec.verifier_timeout_s + spec.build_timeout_s + BEFORE_AGENT_S,
+        deadline_at=now + _longest_s(experiment, agent_s, spec),
     )
+
+
+def _longest_s(experiment: Experiment, agent_s: float, spec: Spec) -> float:
+    limits = experiment.limits
+    waits_s = limits.longest_api_wait_s if limits.api_wait == "excluded" else 0.0
+    return agent_s + waits_s + spec.verifier_timeout_s + spec.build_timeout_s + BEFORE_AGENT_S
 
 
 def band_of(experiment: Experiment, band: str, replay: Replay | None) -> Band:

@@ -7,7 +7,7 @@ its pods and exits.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -21,9 +21,12 @@ CORES_PER_SLOT = 1024
 class OwnWorker:
     """One Celery worker process."""
 
-    def __init__(self, environ: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], log: Path, without: Collection[str] = ()
+    ) -> None:
         self.log = log
         self._output: IO[bytes] = log.open("ab")
+        inherited = {k: v for k, v in os.environ.items() if k not in without}
         self._process = subprocess.Popen(
             [
                 sys.executable,
@@ -35,7 +38,7 @@ class OwnWorker:
             stdin=subprocess.PIPE,
             stdout=self._output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **environ, "INFRANOISE_TETHERED": "1"},
+            env={**inherited, **environ, "INFRANOISE_TETHERED": "1"},
             start_new_session=True,
         )
 
@@ -61,10 +64,17 @@ class OwnWorker:
 
 @contextmanager
 def own_worker(
-    broker: str, node: str, slots: int, folder: Path, environ: Mapping[str, str]
+    broker: str,
+    node: str,
+    slots: int,
+    folder: Path,
+    environ: Mapping[str, str],
+    without: Collection[str] = (),
 ) -> Iterator[OwnWorker]:
     """A worker on this machine while inside.
 
+    Args:
+        environ: what its environment holds beside ours. without: what of ours it must not hold.
     Raises:
         BrokerError: the worker's log cannot be written.
     """
@@ -78,7 +88,7 @@ def own_worker(
         "INFRANOISE_ARTEFACTS": str(folder / "artefacts"),
     }
     try:
-        worker = OwnWorker(variables, folder / "worker.log")
+        worker = OwnWorker(variables, folder / "worker.log", without)
     except OSError as error:
         raise BrokerError(f"the worker could not be started: {error}") from error
     try:

@@ -27,7 +27,10 @@ PASS_BY = 64  # how far behind a head that fits nowhere others may be taken from
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A trial that may start. `since` is when it came to the head of the line (any clock)."""
+    """A trial that may start. `since` is when it came to the head of the line (any clock).
+
+    `provider` is whose API it will use; "" where it uses none.
+    """
 
     trial: str
     band: str
@@ -36,6 +39,7 @@ class Want:
     since: float = 0.0
     runtime: str = ""
     wave: int = 0
+    provider: str = ""
 
 
 @dataclass(slots=True)
@@ -81,7 +85,9 @@ class Room:
 class Line:
     """One experiment's waiting trials in order, and what it has under way.
 
-    `spread` counts, per (band, node), the trials that went there so far.
+    `spread` counts, per (band, node), the trials that went there so far. `provider_room` is how
+    many more trials each provider with a cap may have in flight: a trial beyond it waits here, and
+    takes no slot of a node meanwhile.
     """
 
     experiment: str
@@ -89,6 +95,24 @@ class Line:
     busy_m: int = 0
     weight: float = 1.0
     spread: Counter[tuple[str, str]] = field(default_factory=Counter)
+    provider_room: dict[str, int] = field(default_factory=dict)
+
+    def capped(self, want: Want) -> bool:
+        """Whether the trial's provider takes no more now."""
+        return self.provider_room.get(want.provider, 1) <= 0
+
+    def opens(self, want: Want, room: Room) -> bool:
+        """Whether the trial may be the first on an empty node.
+
+        Where concurrency is what is measured, a provider's cap must not leave a node half full: a
+        node is begun only when the cap lets it be filled, or all that wait fit under the cap.
+        """
+        left = self.provider_room.get(want.provider)
+        if left is None or want.concurrency is None or room.running:
+            return True
+        if left >= want.concurrency:
+            return True
+        return left >= sum(one.provider == want.provider for one in self.waiting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +131,23 @@ class _Round:
     rooms: list[Room]
     reserved: dict[str, str]
     random: Random
-    refused: dict[tuple[str, int | None], list[Capacity]] = field(default_factory=dict)
+    refused: dict[tuple[str, int | None, str], list[Capacity]] = field(default_factory=dict)
 
-    def best(self, want: Want, spread: Counter[tuple[str, str]]) -> Room | None:
+    def best(self, want: Want, line: Line) -> Room | None:
         """The node for a trial, None where it fits nowhere now."""
-        kind = (want.runtime, want.concurrency)
+        capped = want.provider if want.provider in line.provider_room else ""
+        kind = (want.runtime, want.concurrency, f"{line.experiment} {capped}" if capped else "")
         refused = self.refused.setdefault(kind, [])
         if want.trial not in self.reserved.values() and any(map(want.floor.holds, refused)):
             return None
-        fit = list(itertools.islice(self._fitting(want), LOOK_AT))
+        fitting = (room for room in self._fitting(want) if line.opens(want, room))
+        fit = list(itertools.islice(fitting, LOOK_AT))
         if not fit:
             refused.append(want.floor)
             return None
-        return min(fit, key=lambda room: (spread[want.band, room.node], room.running))
+        if capped and want.concurrency is not None:
+            fit = [room for room in fit if room.running] or fit  # fill a node, then begin the next
+        return min(fit, key=lambda room: (line.spread[want.band, room.node], room.running))
 
     def _fitting(self, want: Want) -> Iterator[Room]:
         """Nodes that take the trial, from a random one on."""
@@ -159,14 +187,17 @@ def place(lines: Sequence[Line], rooms: Sequence[Room], random: Random, now: flo
 
 def _next(line: Line, this_round: _Round) -> Placed | None:
     level, last = line.waiting[0].concurrency, line.waiting[0].wave + WAVES_AHEAD
-    for index, want in enumerate(itertools.islice(line.waiting, PASS_BY)):
+    may_start = (pair for pair in enumerate(line.waiting) if not line.capped(pair[1]))
+    for index, want in itertools.islice(may_start, PASS_BY):
         if want.concurrency != level or want.wave > last:  # these wait for their turn
             continue
-        room = this_round.best(want, line.spread)
+        room = this_round.best(want, line)
         if room is not None:
             del line.waiting[index]
             line.busy_m += max(1, want.floor.cpu_m)
             line.spread[want.band, room.node] += 1
+            if want.provider in line.provider_room:
+                line.provider_room[want.provider] -= 1
             this_round.take(room, want)
             return Placed(line.experiment, want, room.node)
     return None
@@ -179,7 +210,9 @@ def _reserve(lines: Sequence[Line], rooms: Sequence[Room], now: float) -> dict[s
         if not line.waiting or now - line.waiting[0].since < AGE_S:
             continue
         head = line.waiting[0]
-        if any(room.takes(head) and room.node not in reserved for room in rooms):
+        if line.capped(head) or any(
+            room.takes(head) and room.node not in reserved for room in rooms
+        ):
             continue
         able = [r for r in rooms if r.could_take(head) and r.node not in reserved]
         if able:

@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 
 from ..models.classify import DISK_FULL
 from ..models.errors import WireError
+from ..models.ledger.api_calls import take_calls
 from ..models.ledger.attempts import abandon, place_over
 from ..models.ledger.events import note
 from ..models.ledger.ingest import Ending, ingest
@@ -28,6 +29,7 @@ from .endings import ending
 from .enqueue import Enqueuer
 from .happened import Happened
 from .leases import Grant, Leases, RunOut
+from .passes import Gateway
 from .placement import Placed
 from .placement import place as choose_nodes
 from .rooms import rooms
@@ -37,6 +39,7 @@ from .unfit import Unfit
 from .window import Window, attempt_of
 
 LOOK_EVERY_S = 2.0  # how often experiments' states and lost leases are looked for in the ledger
+BUDGET_SPENT = "the budget is spent"
 
 
 @dataclass(slots=True)
@@ -48,6 +51,7 @@ class Service:
         tell: called for each attempt that came home, from the scheduler's thread.
         fence: the lead under which it writes; None where no other scheduler can be.
         watch: told of the rounds of `only` as they complete; it may stop the run early.
+        gateway: what attempts with a model are given a way to.
 
     `roster` has the nodes that are known.
     """
@@ -60,12 +64,14 @@ class Service:
     tell: Callable[[Happened], None] = lambda _: None
     fence: int | None = None
     watch: Watch | None = None
+    gateway: Gateway | None = None
     random: Random = field(default_factory=Random)
     roster: Roster = field(init=False)
     windows: dict[str, Window] = field(default_factory=dict)
     _looked_at: float = 0.0
     _suspects: set[str] = field(default_factory=set)
     _unfit: Unfit = field(default_factory=Unfit)
+    _told_of_money: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.roster = Roster(self.engine, self.leases)
@@ -78,10 +84,12 @@ class Service:
                 another scheduler leads.
         """
         self._receive(wait_s)
+        self._take_calls()
         self._end_what_ran_out()
         if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = time.monotonic()
             self._look_at_experiments()
+            self._look_at_money()
             self.roster.look(self.fence)
             self._find_lost_leases()
         self._send()
@@ -90,6 +98,12 @@ class Service:
     def finished(self) -> bool:
         """Whether no experiment that is worked on has anything owed or under way."""
         return bool(self.windows) and all(window.finished for window in self.windows.values())
+
+    @property
+    def out_of_money(self) -> bool:
+        """Whether all that is not finished waits for a higher budget alone."""
+        left = [window for window in self.windows.values() if not window.finished]
+        return bool(left) and all(window.out_of_money for window in left)
 
     def lose_all(self) -> None:
         """The only node is gone: what comes home no more ends as `node_lost`."""
@@ -102,7 +116,7 @@ class Service:
         work = {n: w for n, w in open_work(self.engine).items() if self.only in (None, n)}
         for name in work.keys() - self.windows.keys():
             if work[name].state == "active" or work[name].under_way:
-                self.windows[name] = Window.open(self.engine, name)
+                self.windows[name] = Window.open(self.engine, name, self.gateway)
                 if self.watch is not None and name == self.only:
                     self._heed(name, self.watch.begin(self.engine, name))
         for name, window in list(self.windows.items()):
@@ -197,10 +211,30 @@ class Service:
     def _set_aside(self, name: str, kind: str, subject: str) -> None:
         note(self.engine, name, kind, subject, fence=self.fence)
 
+    def _take_calls(self) -> None:
+        """Calls of models' APIs go into the ledger, and what they cost to their experiments."""
+        entries = self.collector.take_calls()
+        calls = [call for _, call in entries if call is not None]
+        take_calls(self.engine, calls, fence=self.fence)
+        self.collector.done_with_calls([id_ for id_, _ in entries])
+        for name in {call.experiment for call in calls} & self.windows.keys():
+            self.windows[name].look_at_money()
+
+    def _look_at_money(self) -> None:
+        """Whose budget is spent may have been granted more."""
+        for name, window in self.windows.items():
+            if not window.out_of_money:
+                self._told_of_money.discard(name)
+                continue
+            window.look_at_money()
+            if name not in self._told_of_money and window.out_of_money:
+                self._told_of_money.add(name)
+                self._set_aside(name, BUDGET_SPENT, f"{window.purse.spent_usd:.4f} USD")
+
     def _take_in(
         self, name: str, endings: Sequence[Ending], records: Mapping[str, AttemptRecord]
     ) -> None:
-        window = self.windows.get(name) or Window.open(self.engine, name)
+        window = self.windows.get(name) or Window.open(self.engine, name, self.gateway)
         most = window.experiment.run.max_attempts
         for ingested in ingest(self.engine, endings, most, fence=self.fence):
             key = window.key(ingested.trial)

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from ..models.experiment import Experiment
 from ..models.lease.capacity import Capacity, floor_of
 from ..models.ledger import reading
+from ..models.ledger.api_calls import spent
 from ..models.ledger.attempts import Owed, Replay, owed, under_way
 from ..models.ledger.keys import trial_keys, wave_levels
 from ..models.ledger.live import node_standings
@@ -21,7 +22,9 @@ from ..models.message import AttemptMessage
 from ..models.task import Task
 from ..models.trial import CellKey, TrialKey, attempt_id
 from .orders import band_of, concurrency_by_wave, order
+from .passes import Gateway, with_pass
 from .placement import Line, Want
+from .purse import Purse
 
 FRONT = 512  # trials at the front that are looked at in one round
 SIZE = 2_000  # trials held ready; topped up when half of them are gone
@@ -35,6 +38,7 @@ class Running:
     node: str
     floor: Capacity
     concurrency: int | None
+    provider: str = ""
 
 
 @dataclass(slots=True)
@@ -62,10 +66,17 @@ class Window:
     _last_wave: int | None = None
     _head: tuple[str, float] = ("", 0.0)
     _floors: dict[tuple[str, str, str], Capacity] = field(default_factory=dict)
+    gateway: Gateway | None = None
+    providers: Mapping[str, str] = field(default_factory=dict)
+    purse: Purse = field(default_factory=lambda: Purse(None, None))
 
     @classmethod
-    def open(cls, engine: Engine, name: str) -> "Window":
-        """Read an experiment; attempts that are under way already are taken up."""
+    def open(cls, engine: Engine, name: str, gateway: Gateway | None = None) -> "Window":
+        """Read an experiment; attempts that are under way already are taken up.
+
+        Args:
+            gateway: what attempts are given a way to.
+        """
         window = cls(
             engine,
             reading.experiment(engine, name),
@@ -73,9 +84,12 @@ class Window:
             concurrency_by_wave(wave_levels(engine, name)),
             began_at=time.time(),
             blobs=blobs_of(engine, name),
+            gateway=gateway,
         )
         for one in node_standings(engine, name):  # whoever led before, bands stay evenly spread
             window.spread[one.band, one.node] = one.ended
+        window.providers = providers_of(window.experiment)
+        window.look_at_money()
         placed = under_way(engine, name)
         window._learn([one.owed.id for one in placed.values()])
         for attempt, way in placed.items():
@@ -87,6 +101,25 @@ class Window:
     def finished(self) -> bool:
         """Whether nothing is owed and nothing runs."""
         return self._idle and self._all_read and self._replays_read
+
+    @property
+    def out_of_money(self) -> bool:
+        """Whether only the budget keeps it from going on: nothing runs, and nothing may begin."""
+        front = itertools.islice(self.ready.values(), FRONT)
+        return (
+            not self.running
+            and bool(self.ready)
+            and not self._affordable([self._want(trial) for trial in front])
+        )
+
+    def look_at_money(self) -> None:
+        """Read again what the experiment may spend and has spent."""
+        name = self.experiment.name
+        if not self.experiment.models:
+            return
+        self.experiment = reading.experiment(self.engine, name)
+        taken = spent(self.engine, name)
+        self.purse = Purse.of(self.experiment, taken.cost_usd, taken.attempts)
 
     @property
     def _idle(self) -> bool:
@@ -142,13 +175,37 @@ class Window:
 
     def line(self, now: float) -> Line:
         """What waits, as placement wants it: the front of the window."""
-        waiting = [self._want(trial) for trial in itertools.islice(self.ready.values(), FRONT)]
+        waiting = self._affordable(
+            [self._want(trial) for trial in itertools.islice(self.ready.values(), FRONT)]
+        )
         if waiting:
             head = waiting[0].trial
             self._head = self._head if self._head[0] == head else (head, now)
             waiting[0] = replace(waiting[0], since=self._head[1])
         busy = sum(max(1, one.floor.cpu_m) for one in self.running.values())
-        return Line(self.experiment.name, waiting, busy, self.weight, self.spread)
+        name, room = self.experiment.name, self._provider_room()
+        return Line(name, waiting, busy, self.weight, self.spread, room)
+
+    def _affordable(self, wants: list[Want]) -> list[Want]:
+        """What may begin within the budget; trials that cost nothing always may."""
+        paid = sum(bool(one.provider) for one in self.running.values())
+        left = self.purse.affords(paid)
+        if left is None:
+            return wants
+        kept = []
+        for want in wants:
+            if not want.provider or left > 0:
+                left -= bool(want.provider)
+                kept.append(want)
+        return kept
+
+    def _provider_room(self) -> dict[str, int]:
+        busy = Counter(one.provider for one in self.running.values())
+        return {
+            name: provider.max_in_flight - busy[name]
+            for name, provider in self.experiment.providers.items()
+            if provider.max_in_flight is not None
+        }
 
     def went_out(self, sent: Sequence[tuple[str, str]]) -> list[Owed]:
         """Count trials as under way: (trial, node) pairs; returns them in that order."""
@@ -188,18 +245,22 @@ class Window:
             queued_at=self.began_at,
             now=now,
         )
-        return made.model_copy(update={"fence": fence, "blobs": self.blobs})
+        leased = made.model_copy(update={"fence": fence, "blobs": self.blobs})
+        return with_pass(leased, self.experiment, self.gateway)
 
     def _want(self, trial: Owed) -> Want:
         cell = self.keys[trial.id].cell
         level, runtime = self.concurrency.get(trial.wave), self.experiment.pods.runtime
         band = trial.replay.ceiling if trial.replay else cell.band
         floor = self._floor(cell, band, trial.replay)
-        return Want(trial.id, band, floor, level, runtime=runtime, wave=trial.wave)
+        provider = self.providers.get(cell.entry, "")
+        return Want(
+            trial.id, band, floor, level, runtime=runtime, wave=trial.wave, provider=provider
+        )
 
     def _begin(self, attempt: str, trial: Owed, node: str) -> None:
         want = self._want(trial)
-        self.running[attempt] = Running(trial, node, want.floor, want.concurrency)
+        self.running[attempt] = Running(trial, node, want.floor, want.concurrency, want.provider)
 
     def _floor(self, cell: CellKey, name: str, replay: Replay | None) -> Capacity:
         known = self._floors.get((cell.task, cell.band, name))
@@ -213,6 +274,12 @@ class Window:
         missing = [trial for trial in trials if trial not in self.keys]
         if missing:
             self.keys |= trial_keys(self.engine, self.experiment.name, missing)
+
+
+def providers_of(experiment: Experiment) -> dict[str, str]:
+    """The provider of each entry whose model has one, by the entry's name."""
+    served = {entry.name: experiment.served(entry) for entry in experiment.entries}
+    return {name: one.provider for name, one in served.items() if one is not None}
 
 
 def attempt_of(trial: Owed) -> str:

@@ -1,12 +1,13 @@
-"""Kept files of attempts: what agent and verifier printed.
+"""Kept files of attempts: what agent and verifier printed, and what an agent keeps itself.
 
 On one machine they lie in a folder of the run, one sub-folder an attempt; in a fleet in the blob
 place, by content. Each is bounded: its end is kept, where faults are.
 """
 
 import hashlib
+import itertools
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,9 +27,13 @@ class Artefacts:
     folder: Path | None = None
 
     def keep(
-        self, attempt: str, phases: Mapping[str, ExecResult], blobs: Blobs | None = None
+        self,
+        attempt: str,
+        phases: Mapping[str, ExecResult],
+        blobs: Blobs | None = None,
+        files: Mapping[str, bytes] | None = None,
     ) -> tuple[Artefact, ...]:
-        """Keep each phase's streams, empty ones left out.
+        """Keep each phase's streams, empty ones left out, and further files by name.
 
         What cannot be kept is left out and logged: the attempt's outcome stands without it.
 
@@ -37,12 +42,13 @@ class Artefacts:
         """
         if blobs is None and self.folder is None:
             return ()
-        return tuple(self._kept(attempt, phases, blobs))
+        more = ((name, content[-LIMIT_BYTES:]) for name, content in (files or {}).items())
+        return tuple(self._kept(attempt, itertools.chain(_streams(phases), more), blobs))
 
     def _kept(
-        self, attempt: str, phases: Mapping[str, ExecResult], blobs: Blobs | None
+        self, attempt: str, contents: Iterable[tuple[str, bytes]], blobs: Blobs | None
     ) -> Iterator[Artefact]:
-        for name, content in _streams(phases):
+        for name, content in contents:
             sha256 = hashlib.sha256(content).hexdigest()
             try:
                 if blobs is not None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from ..models.errors import DesignError, InfranoiseError, PodError
 from ..models.evidence import Fault
 from ..models.message import AttemptMessage, AttemptRecord
+from .api_use import api_use
 from .artefacts import Artefacts
 from .bearings import Bearings
 from .bundles import Bundles
 from .clock_offset import Instant
-from .harness.agent import Agent, Assignment, Tried, inside
+from .harness.agent import Agent, Assignment, Recorder, Tried, inside
 from .harness.choose import choose
 from .harness.verifier import verify
 from .pods.pod import Pod, PodOrder, Pods, Witnessed
@@ -39,6 +40,7 @@ class Node:
     artefacts: Artefacts = field(default_factory=Artefacts)
     bundles: Bundles | None = None
     disks: tuple[Path, ...] = ()
+    gateway_in_pods: str = ""
 
 
 def run_attempt(message: AttemptMessage, pods: Pods, node: Node) -> AttemptRecord:
@@ -89,14 +91,22 @@ def _told(
         overhead_cpu_s=time.thread_time() - cpu_s,
     )
     blobs = node.bundles.place(message.blobs) if node.bundles else None
-    kept = node.artefacts.keep(message.attempt_id, story.logs, blobs)
+    kept = node.artefacts.keep(message.attempt_id, story.logs, blobs, story.files)
     return told(message, story, around, kept)
 
 
 def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None:
     with story.clock("prepare_s"):
         task = node.bundles.at_hand(message.task, message.blobs) if node.bundles else message.task
-    assignment = Assignment(task, message.entry, message.key.sample, message.seed, node.environ)
+    assignment = Assignment(
+        task,
+        message.entry,
+        message.key.sample,
+        message.seed,
+        node.environ,
+        message.api,
+        node.gateway_in_pods,
+    )
     agent = choose(message.entry)
     order = order_of(message, assignment)
     refusal = pods.refuse(order)
@@ -139,10 +149,16 @@ def _phases(
         story.agent_fault = _set_up(agent, pod, assignment)
     if story.broken_off or withdrawn():
         return
-    with story.phase(pod, "agent", keep=message.keep_services) as ended:
-        tried = _try(agent, pod, assignment, message, story)
-        story.answered, story.agent_fault = tried.answered, tried.fault
-        ended.result = tried.result
+    try:
+        with story.phase(pod, "agent", keep=message.keep_services) as ended:
+            tried = _try(agent, pod, assignment, message, story)
+            story.answered, story.agent_fault = tried.answered, tried.fault
+            story.api_fault = tried.api_fault
+            ended.result = tried.result
+            _ask_for_api_use(message, story, tried)
+    finally:
+        if isinstance(agent, Recorder):
+            story.files = dict(agent.files())
     if story.broken_off or withdrawn() or _too_late(message, story):
         return
     with story.phase(pod, "verifier") as ended:
@@ -174,6 +190,18 @@ def _try(
         raise
     except Exception as error:  # a user's class: its bug is the agent's, not ours
         return Tried(fault=_words(error))
+
+
+def _ask_for_api_use(message: AttemptMessage, story: Story, tried: Tried) -> None:
+    """Hear of the model's API while the token still lives."""
+    if message.api is None:
+        return
+    story.api = api_use(message.api)
+    waited_s = tried.api_wait_s
+    if waited_s is None and story.api is not None:
+        waited_s = story.api.wait_s
+    if waited_s is not None:
+        story.clocks["api_wait_s"] = waited_s
 
 
 def _remove(pod: Pod, story: Story) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import __version__
+from ..models.api_call import ApiUse
 from ..models.conditions import Clocks, Conditions, Usage
 from ..models.egress import egress_text
 from ..models.evidence import Evidence, Tri
@@ -88,6 +89,8 @@ def evidence_of(story: Story) -> Evidence:
         deadline_exceeded=story.deadline_exceeded,
         enforcement=story.effective.enforcement if story.effective else "",
         kube=story.kube,
+        api=story.api,
+        api_fault=story.api_fault,
     )
 
 
@@ -151,12 +154,18 @@ def _in_a_cluster(place: Whereabouts, around: Surroundings) -> dict[str, Any]:
 
 
 def _usage(story: Story, overhead_cpu_s: float) -> Usage:
+    api = story.api or ApiUse()
+    tokens = api.tokens
     cpu = {p.name: p.counters.cpu_s for p in story.phases if p.counters}
     return Usage(
         counters=story.counters,
         agent_cpu_s=_spent(cpu.get("setup"), cpu.get("agent")),
         verifier_cpu_s=_spent(cpu.get("agent"), cpu.get("verifier")),
         overhead_cpu_s=overhead_cpu_s,
+        api_calls=api.calls if story.api else None,
+        input_tokens=tokens.total - tokens.output if tokens else None,
+        output_tokens=tokens.output if tokens else None,
+        cost_usd=api.cost_usd,
     )
 
 

@@ -31,6 +31,7 @@ class WorkerSettings:
     each heartbeat.
     The node's speed is probed and its surroundings looked at every `probe_every_s` (0: never);
     `reach` names hosts (`host:port`) that are tried then, beside name servers and registries.
+    `gateway_in_pods` is the gateway's address as pods here see it ("": as home says).
     """
 
     broker: str
@@ -54,6 +55,7 @@ class WorkerSettings:
     alive: Path | None = None
     probe_every_s: float = 0.0
     reach: tuple[str, ...] = ()
+    gateway_in_pods: str = ""
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
@@ -95,6 +97,7 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         alive=Path(environ["INFRANOISE_ALIVE"]) if environ.get("INFRANOISE_ALIVE") else None,
         probe_every_s=_probe_every_s(environ),
         reach=tuple(environ.get("INFRANOISE_REACH", "").replace(",", " ").split()),
+        gateway_in_pods=environ.get("INFRANOISE_GATEWAY_IN_PODS", ""),
     )
 
 

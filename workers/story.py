@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..models.api_call import ApiUse
 from ..models.counters import Counters
 from ..models.errors import PodLost
 from ..models.evidence import Fault, Phase, PhaseName, Tri
@@ -24,7 +25,8 @@ class Story:
     `began_at` is when its message was received, Unix seconds. `ended`: every phase came to its end
     before anyone withdrew the attempt. `verdict_at` is when the verdict was read, Unix seconds;
     `kube` what a cluster told of the pod, and `whereabouts` what it gave it. `disks` are the
-    node's, `disk_full` whether one was ever seen full.
+    node's, `disk_full` whether one was ever seen full. `api` is what the gateway told of the
+    model's API; `files` are the agent's own, by name.
     """
 
     began_at: float = 0.0
@@ -47,6 +49,9 @@ class Story:
     verdict_at: float | None = None
     kube: KubeEvidence | None = None
     whereabouts: Whereabouts | None = None
+    api: ApiUse | None = None
+    api_fault: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
     _since: float = field(default_factory=time.monotonic)
 
     @property

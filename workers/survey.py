@@ -150,6 +150,21 @@ def docker_seen() -> DockerSeen | str:
     )
 
 
+def docker_bridge_address() -> str | None:
+    """This machine's address as containers on Docker's own bridge see it; None where none is."""
+    from docker.errors import DockerException
+
+    from .pods.docker.engine import Engine
+
+    engine = Engine()
+    try:
+        told = engine.client().inspect_network("bridge")
+    except (DockerException, PodError, OSError):
+        return None
+    configs = told.get("IPAM", {}).get("Config") or []
+    return next((one["Gateway"] for one in configs if one.get("Gateway")), None)
+
+
 def _installed(package: str) -> str | None:
     try:
         return importlib.metadata.version(package)

@@ -62,6 +62,7 @@ def this_node() -> Node:
         artefacts=Artefacts(settings.artefacts),
         bundles=Bundles(settings.state / "tasks", settings.blobs),
         disks=(settings.state, DOCKER_ROOT),
+        gateway_in_pods=settings.gateway_in_pods,
     )
 
 

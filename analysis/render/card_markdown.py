@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...models.card import BandCard, Card, NodeCard, ShareCard, SpreadCard
+from ...models.card import ApiCard, BandCard, Card, NodeCard, ShareCard, SpreadCard
 from ..card_check import lacks
 from ..printable import one_line
 from ..words import counted, duration, percent, percents, size
@@ -86,6 +86,7 @@ def _configuration(card: Card) -> Iterator[tuple[str, str]]:
     yield "received, sent", f"{_bytes(card.received_bytes)}, {_bytes(card.sent_bytes)}"
     yield "time limit, times each task's own", _list(card.time_limits)
     yield "agent's time limit", _list(card.agent_time_limits)
+    yield from _model_api(card.model_api)
     yield "attempts per trial, at most", _or(card.attempts_per_trial_at_most)
     yield "left out", _list(card.excluded) if card.excluded else "nothing"
     yield "dates", _or(card.dates)
@@ -94,6 +95,30 @@ def _configuration(card: Card) -> Iterator[tuple[str, str]]:
     yield "rules of outcomes", f"version {card.outcome_rules}, infranoise {card.infranoise}"
     yield "seed", _or(card.seed)
     yield "fingerprint", _or(card.fingerprint)
+
+
+def _model_api(api: ApiCard | None) -> Iterator[tuple[str, str]]:
+    if api is None:
+        return
+    counts = "takes the agent's time"
+    if api.api_wait == "excluded":
+        counts = f"is left out of the agent's time, up to {api.longest_api_wait_s:g} s"
+    yield "waiting for the model's API", counts
+    yield "model API, first byte", f"p50 {_s(api.first_byte_p50_s)}, p95 {_s(api.first_byte_p95_s)}"
+    yield "model API, whole answer", f"p50 {_s(api.total_p50_s)}, p95 {_s(api.total_p95_s)}"
+    yield (
+        "model API, calls",
+        f"{api.calls:,}; {api.failed:,} failed, {api.rate_limited:,} with 429, "
+        f"{api.server_errors:,} with 5xx, {api.cut:,} cut",
+    )
+    if api.wait_share is not None:
+        yield "share of agents' time that was waiting", percent(api.wait_share)
+    if api.cost_usd is not None:
+        yield "model API, cost", f"{api.cost_usd:.2f} USD"
+
+
+def _s(seconds: float | None) -> str:
+    return UNSTATED if seconds is None else f"{seconds:.2f} s"
 
 
 def _unstated(card: Card) -> Iterator[str]:

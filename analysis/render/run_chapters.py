@@ -222,4 +222,7 @@ def _cost_lead(cost: Cost) -> str:
     if cost.overhead_cpu_s is not None:
         each = cost.overhead_cpu_s / cost.attempts
         parts.append(f"{each:.3f} CPU-seconds of infranoise each")
+    if cost.api_calls:
+        paid = "" if cost.api_usd is None else f" for {cost.api_usd:.2f} USD"
+        parts.append(f"{counted(cost.api_calls, 'call')} of the models' API{paid}")
     return f"{listed(parts)}."

@@ -19,10 +19,11 @@ COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class Spent:
     """What an experiment has taken of the models' APIs. `cost_usd` is of the calls that have one;
-    `unpriced` counts the others that were answered.
+    `unpriced` counts the others that were answered, `attempts` those that made calls.
     """
 
     calls: int = 0
+    attempts: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
@@ -53,13 +54,14 @@ def spent(engine: Engine, experiment: str) -> Spent:
     unpriced = func.count().filter(API_CALL.c.cost_usd.is_(None), API_CALL.c.status < 400)
     query = select(
         func.count(),
+        func.count(API_CALL.c.attempt.distinct()),
         func.coalesce(func.sum(API_CALL.c.tokens), 0),
         func.coalesce(func.sum(API_CALL.c.cost_usd), 0.0),
         unpriced,
     ).where(API_CALL.c.experiment == experiment)
     with engine.connect() as connection:
-        calls, tokens, cost_usd, without = connection.execute(query).one()
-    return Spent(int(calls), int(tokens), float(cost_usd), int(without))
+        calls, attempts, tokens, cost_usd, without = connection.execute(query).one()
+    return Spent(int(calls), int(attempts), int(tokens), float(cost_usd), int(without))
 
 
 def api_calls(engine: Engine, experiment: str, *, attempt: str | None = None) -> Iterator[ApiCall]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import batched
 
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.engine import Connection
 
 from ... import __version__
@@ -51,6 +51,7 @@ def enrol(
                 connection, experiment, tasks, known.document
             ):
                 raise LedgerError(_difference(experiment, known.document))
+            _write_what_may_change(connection, experiment, known.document)
             return False
         _write_nouns(connection, experiment, tasks)
         _write_trials(connection, experiment.name, waves)
@@ -59,7 +60,7 @@ def enrol(
 
 def fingerprint_of(experiment: Experiment, tasks: Sequence[Task]) -> str:
     """What an experiment means, as a hash: its design and the contents of its tasks."""
-    meaning = [experiment.model_dump_json(), *sorted(f"{t.name} {t.content_hash}" for t in tasks)]
+    meaning = [design_of(experiment), *sorted(f"{t.name} {t.content_hash}" for t in tasks)]
     return hashlib.sha256("\n".join(meaning).encode()).hexdigest()
 
 
@@ -70,7 +71,29 @@ def _same(
     query = select(TASK.c.name, TASK.c.content_hash).where(TASK.c.experiment == experiment.name)
     before = {name: content_hash for name, content_hash in connection.execute(query)}
     same_tasks = before == {task.name: task.content_hash for task in tasks}
-    return same_tasks and Experiment.model_validate_json(document) == experiment
+    known = Experiment.model_validate_json(document)
+    return same_tasks and design_of(known) == design_of(experiment)
+
+
+def design_of(experiment: Experiment) -> str:
+    """An experiment as JSON without what may change while it runs: its budget, how its providers
+    are reached. What an experiment without models has nothing of is left out, too.
+    """
+    document = json.loads(experiment.model_dump_json())
+    document["run"].pop("budget_usd")
+    document["providers"] = {name: one.dialect for name, one in experiment.providers.items()}
+    if not experiment.models:
+        for key in ("providers", "models", "limits"):
+            del document[key]
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+
+
+def _write_what_may_change(connection: Connection, experiment: Experiment, before: str) -> None:
+    """Its budget, and how its providers are reached; the rest is the same already."""
+    document = experiment.model_dump_json()
+    if document != before:
+        named = update(EXPERIMENT).where(EXPERIMENT.c.name == experiment.name)
+        connection.execute(named.values(document=document))
 
 
 def _difference(experiment: Experiment, document: str) -> str:

@@ -74,12 +74,15 @@ def headroom(cell: CellKey, sample: int) -> Evidence:
 def make_ledger(
     tmp_path: Path, make_task: Callable[..., Task], make_experiment: Callable[..., Experiment]
 ) -> Callable[..., Engine]:
-    """A ledger of a small headroom experiment; `tells` gives each trial's evidence."""
+    """A ledger of a small headroom experiment; `tells` gives each trial's evidence, `hour` when a
+    sample's wave ran.
+    """
 
     def make(
         tells: Tells = headroom,
         tasks: Sequence[str] = tuple(HEAVY_SURVIVES),
         stop_after: int | None = None,
+        hour: Callable[[int], int] = lambda sample: 3,
         **more: object,
     ) -> Engine:
         made = [make_task(name) for name in tasks]
@@ -91,7 +94,12 @@ def make_ledger(
         going = owed(engine, experiment.name)[:stop_after]
         _send(engine, experiment.name, going)
         records = [
-            _record(experiment, made, trial.id, keys[trial.id].cell, keys[trial.id].sample, tells)
+            _at(
+                hour(keys[trial.id].sample),
+                _record(
+                    experiment, made, trial.id, keys[trial.id].cell, keys[trial.id].sample, tells
+                ),
+            )
             for trial in going
         ]
         ingest(engine, [Ending.of(record) for record in records], experiment.run.max_attempts)
@@ -115,6 +123,11 @@ BANDS = [
     {"name": name, "memory": {"floor": 1.0, "ceiling": ceiling}}
     for name, ceiling in (("1x", 1.0), ("2x", 2.0), ("uncapped", "uncapped"))
 ]
+
+
+def _at(hour: int, record: AttemptRecord) -> AttemptRecord:
+    conditions = record.conditions.model_copy(update={"hour_utc": hour})
+    return record.model_copy(update={"conditions": conditions})
 
 
 def _record(

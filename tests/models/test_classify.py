@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infranoise.models.api_call import ApiUse
 from infranoise.models.classify import RULES, VERSION, classify
 from infranoise.models.evidence import Evidence, Fault, Phase
 from infranoise.models.outcome import FAILED_CAUSES, INFRA_CAUSES
@@ -171,6 +172,44 @@ STORIES: dict[str, tuple[Evidence, tuple[str, str, str | None]]] = {
     "past the deadline": (
         seen(agent(None, timed_out=True), deadline_exceeded=True),
         ("infra_error", "deadline", None),
+    ),
+    "the last call of the model failed": (
+        seen(agent(1), verifier(), reward=0.0, api=ApiUse(calls=3, failed=1, last_failed=True)),
+        ("infra_error", "model_api", None),
+    ),
+    "the last call failed, and the trial was solved": (
+        seen(agent(1), verifier(), reward=1.0, api=ApiUse(calls=3, failed=1, last_failed=True)),
+        ("passed", "", None),
+    ),
+    "a call failed, and a later one did not": (
+        seen(agent(), verifier(), reward=0.0, api=ApiUse(calls=3, failed=2)),
+        ("failed", "wrong", None),
+    ),
+    "time ran out in a call that hung for most of it": (
+        seen(
+            Phase(name="agent", timed_out=True, wall_s=60, oom_kills=0),
+            verifier(),
+            reward=0.0,
+            api=ApiUse(calls=2, unanswered_s=31),
+        ),
+        ("infra_error", "model_api", None),
+    ),
+    "time ran out in a call that had just begun": (
+        seen(
+            Phase(name="agent", timed_out=True, wall_s=60, oom_kills=0),
+            verifier(),
+            reward=0.0,
+            api=ApiUse(calls=2, unanswered_s=29),
+        ),
+        ("failed", "agent_timeout", None),
+    ),
+    "the agent says that its API made it give up": (
+        seen(agent(1), verifier(), reward=0.0, api_fault="connection refused"),
+        ("infra_error", "model_api", None),
+    ),
+    "killed at its ceiling while the API failed": (
+        seen(agent(137, 1), api=ApiUse(calls=1, last_failed=True)),
+        ("infra_error", "oom_killed", "main"),
     ),
     "the node was lost": (
         Evidence(node_seen="no"),

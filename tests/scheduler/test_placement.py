@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infranoise.models.lease.capacity import Capacity
-from infranoise.scheduler.placement import AGE_S, Line, Placed, Room, Want, place
+from infranoise.scheduler.placement import AGE_S, PASS_BY, Line, Placed, Room, Want, place
 
 GIB = 1 << 30
 BANDS = (("small", 1.0), ("large", 4.0))
@@ -160,3 +160,29 @@ def test_a_band_with_large_floors_is_not_left_for_later_hours() -> None:
     for one in begun:
         furthest = max(furthest, one.wave)
         assert furthest - one.wave <= 1
+
+
+def test_a_provider_at_its_cap_lets_others_pass_and_takes_no_slot() -> None:
+    waiting = [want(f"a{i}", provider="a") for i in range(3)]
+    waiting += [want(f"b{i}", provider="b") for i in range(2)]
+    line = Line("e", waiting, provider_room={"a": 1})
+    assert names(put([line], [room("n")])) == ["a0", "b0", "b1"]
+    assert [one.trial for one in line.waiting] == ["a1", "a2"]
+
+
+def test_many_that_wait_for_their_provider_hide_no_one_behind_them() -> None:
+    waiting = [want(f"a{i}", provider="a") for i in range(PASS_BY + 5)] + [want("b")]
+    line = Line("e", waiting, provider_room={"a": 0})
+    assert names(put([line], [room("n")])) == ["b"]
+
+
+def test_a_cap_leaves_no_node_below_the_concurrency_that_is_measured() -> None:
+    def waiting() -> list[Want]:
+        return [want(f"t{i}", provider="a", concurrency=4) for i in range(8)]
+
+    rooms = [room("n0"), room("n1")]
+    placed = put([Line("e", waiting(), provider_room={"a": 6})], rooms)
+    assert len({one.node for one in placed}) == 1  # one node whole, none half
+    assert len(placed) == 4
+    last = waiting()[:3]
+    assert len(put([Line("e", last, provider_room={"a": 6})], [room("n")])) == 3

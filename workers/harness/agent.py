@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from ...models.api_access import ApiAccess
 from ...models.entry import Entry
 from ...models.env_template import expanded
 from ...models.errors import StartFailed
@@ -18,7 +19,8 @@ class Assignment:
     """What an agent is given: the task, who it is, which sample, and the seed of that sample.
 
     The seed is the same for one sample of a task in every band, so that bands differ in nothing
-    but their limits. `environ` fills in the `${VAR}`s of the task's env tables.
+    but their limits. `environ` fills in the `${VAR}`s of the task's env tables. `api` is how it
+    reaches its model, `api_in_pod` the gateway's address as pods see it ("": the same).
     """
 
     task: Task
@@ -26,10 +28,18 @@ class Assignment:
     sample: int
     seed: int
     environ: Mapping[str, str]
+    api: ApiAccess | None = None
+    api_in_pod: str = ""
 
     @property
     def env(self) -> dict[str, str]:
-        """What every agent's command finds in its environment."""
+        """What the command of an agent in the pod finds in its environment, the token too."""
+        told = {} if self.api is None else self.api.env(self.api_in_pod)
+        return told | self.own_env
+
+    @property
+    def own_env(self) -> dict[str, str]:
+        """The same without the way to the model."""
         return self.entry.env | {
             "INFRANOISE_TASK": self.task.name,
             "INFRANOISE_MODEL": self.entry.model,
@@ -57,12 +67,24 @@ class Tried:
     """How the agent ended. `result` is None where it ran no command of its own.
 
     `answered` is "no" only where the agent knows that it tried nothing; `fault` says how the agent
-    itself broke (its own bug, never the pod's).
+    itself broke (its own bug, never the pod's), `api_fault` how its model's API made it give up.
+    `api_wait_s` is how long it waited for that, as it counts itself.
     """
 
     result: ExecResult | None = None
     answered: Tri = "unknown"
     fault: str = ""
+    api_fault: str = ""
+    api_wait_s: float | None = None
+
+
+@runtime_checkable
+class Recorder(Protocol):
+    """An agent that keeps files of its own doing: asked when it has ended, however it did."""
+
+    def files(self) -> Mapping[str, bytes]:
+        """What is to be kept as artefacts, by name."""
+        ...
 
 
 class Agent(Protocol):

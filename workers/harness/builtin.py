@@ -4,8 +4,10 @@ from pathlib import PurePosixPath
 
 from ...models.errors import Refused, StartFailed
 from ...models.execution import ExecResult
+from ..api_use import api_use
 from ..pods.pod import Pod
 from .agent import Assignment, Tried, inside
+from .patience import Patience
 
 SOLUTION = PurePosixPath("/solution")
 POLICY = PurePosixPath("/policy")
@@ -77,5 +79,13 @@ class Policy:
 def _run(
     pod: Pod, assignment: Assignment, argv: list[str], env: dict[str, str], timeout_s: float | None
 ) -> ExecResult:
-    user = assignment.task.agent_user
-    return pod.exec(argv, timeout_s=timeout_s, env=env, user=user, cwd=assignment.task.workdir)
+    user, cwd, api = assignment.task.agent_user, assignment.task.workdir, assignment.api
+    if api is None or api.api_wait == "counts" or timeout_s is None:
+        return pod.exec(argv, timeout_s=timeout_s, env=env, user=user, cwd=cwd)
+
+    def waited_s() -> float | None:
+        use = api_use(api)
+        return None if use is None else use.wait_s
+
+    patience = Patience(timeout_s, api.longest_api_wait_s, waited_s)
+    return patience.run(pod, argv, env=env, user=user, cwd=cwd)

@@ -8,6 +8,7 @@ from ...models.entry import Entry
 from ...models.errors import DesignError
 from .agent import Agent
 from .builtin import CommandAgent, Nop, Oracle, Policy
+from .shell import Shell
 
 AGENTS: dict[str, Callable[[], Agent]] = {
     "oracle": Oracle,
@@ -15,6 +16,7 @@ AGENTS: dict[str, Callable[[], Agent]] = {
     "command": CommandAgent,
     "policy": Policy,
 }
+SHELL = "shell"
 
 
 def choose(entry: Entry) -> Agent:
@@ -28,9 +30,11 @@ def choose(entry: Entry) -> Agent:
     built_in = AGENTS.get(entry.agent)
     if built_in is not None:
         return built_in()
+    if entry.agent == SHELL:
+        return Shell(entry.options)
     module, colon, name = entry.agent.partition(":")
     if not colon:
-        known = ", ".join(AGENTS)
+        known = ", ".join((*AGENTS, SHELL))
         raise DesignError(
             f"entry {entry.name}: no agent {entry.agent!r}; use one of {known}, or <module>:<Class>"
         )

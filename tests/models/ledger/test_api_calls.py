@@ -52,14 +52,14 @@ def test_calls_that_come_twice_count_once(placed: Engine) -> None:
     assert take_calls(placed, [call("1"), call("2"), call("1")]) == 2
     assert take_calls(placed, [call("2"), call("3", at=0.5)]) == 1
     assert [one.id for one in api_calls(placed, "small", attempt="a.1")] == ["3", "1", "2"]
-    assert spent(placed, "small") == Spent(calls=3, tokens=45, cost_usd=0.75)
+    assert spent(placed, "small") == Spent(calls=3, attempts=1, tokens=45, cost_usd=0.75)
 
 
 def test_calls_without_a_price_are_told_apart(placed: Engine) -> None:
     bare = call("1", cost_usd=None, tokens=None)
     refused = call("2", cost_usd=None, status=529)
     assert take_calls(placed, [bare, refused]) == 2
-    assert spent(placed, "small") == Spent(calls=2, tokens=15, unpriced=1)
+    assert spent(placed, "small") == Spent(calls=2, attempts=1, tokens=15, unpriced=1)
     assert next(api_calls(placed, "small")) == bare
 
 
