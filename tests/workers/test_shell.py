@@ -29,6 +29,7 @@ from infranoise.models.trial import CellKey, TrialKey
 from infranoise.scheduler.broker import embedded
 from infranoise.workers.artefacts import Artefacts
 from infranoise.workers.attempt import Node, run_attempt
+from infranoise.workers.bearings import Bearings
 from infranoise.workers.harness.shell import TRAJECTORY
 from infranoise.workers.pods.pod import Pods
 from infranoise.workers.runtimes import Runtimes
@@ -171,7 +172,7 @@ def attempt(running: OwnGateway, maker: Provider, tmp_path: Path) -> Callable[[T
             deadline_at=now + 300,
             api=api,
         )
-        node = Node("here", "profile", Slots(1), {}, Artefacts(tmp_path / "kept"))
+        node = Node("here", Bearings(), Slots(1), {}, Artefacts(tmp_path / "kept"))
         return Ended(run_attempt(message, pods, node), tmp_path / "kept")
 
     return run
