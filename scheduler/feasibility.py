@@ -105,6 +105,8 @@ def _confounded(
     homes: Mapping[tuple[str, str], frozenset[str]],
     able: Sequence[Offer],
 ) -> list[str]:
+    if experiment.pods.runtime == "kubernetes":  # one worker has a whole cluster behind it
+        return list(_too_few_slots(experiment, able))
     if len(able) == 1 and homes:
         return [
             *_too_few_slots(experiment, able),

@@ -18,6 +18,7 @@ from infranoise.models.message import AttemptRecord
 from infranoise.models.spec import Spec
 from infranoise.models.task import Task
 
+REAL_CLUSTER = "INFRANOISE_TEST_KUBECONFIG"
 settings.register_profile("frugal", max_examples=50, deadline=None)
 settings.load_profile("frugal")
 
@@ -118,3 +119,17 @@ def postgres(missing: Callable[[str], NoReturn]) -> Iterator[OwnPostgres]:
         missing("PostgreSQL's server (package `postgresql`)")
     with own_postgres(programs) as server:
         yield server
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what Kubernetes pods were held against, where they were tested."""
+    reports = (report for found in terminalreporter.stats.values() for report in found)
+    if not any("kube" in getattr(report, "nodeid", "") for report in reports):
+        return
+    if where := os.environ.get(REAL_CLUSTER):
+        terminalreporter.write_line(
+            f"Kubernetes pods: tested on the cluster of {where}", green=True
+        )
+        return
+    told = f"SKIPPED on a real cluster ({REAL_CLUSTER} names none); tested on doubles alone"
+    terminalreporter.write_line(f"Kubernetes pods: {told}", yellow=True, bold=True)

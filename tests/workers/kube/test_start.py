@@ -92,6 +92,18 @@ def test_a_band_that_a_limit_range_changed_is_refused_before_it_counts(
     assert fake.store.all_of("pods", "trials") == []
 
 
+def test_a_container_that_a_webhook_put_in_is_refused(fake: FakeApi, pods: KubernetesPods) -> None:
+    def inject(pod: dict[str, Any]) -> None:
+        pod["spec"]["containers"].append({"name": "proxy", "image": "mesh:1"})
+
+    fake.store.admit.append(inject)
+    pod = pods.pod(order())
+    with pytest.raises(Refused, match="'proxy' was put into the pod"):
+        pod.start()
+    pod.stop()
+    assert fake.store.all_of("pods", "trials") == []
+
+
 def test_a_create_whose_answer_was_lost_makes_one_pod(fake: FakeApi, pods: KubernetesPods) -> None:
     ReplayKubelet(fake.store, "start-failed", QUICK)
     fake.loses_answers = 1

@@ -150,13 +150,6 @@ def _within_its_power(request: pytest.FixtureRequest) -> None:
         pytest.skip("a real cluster's processes cannot be seen from here")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say loudly what the kubernetes pods were held against."""
-    where = os.environ.get(KUBECONFIG)
-    told = f"the cluster of {where}" if where else f"a double; {KUBECONFIG} names no real cluster"
-    terminalreporter.write_line(f"kubernetes pods were tested against {told}")
-
-
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The environment of a plain task."""

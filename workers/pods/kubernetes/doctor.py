@@ -12,7 +12,7 @@ from ....models.limits import Limits
 from ...doctor_check import Check
 from . import probes, words
 from .api import Api, ApiRefused, ApiTrouble, Ask
-from .limits import surprises
+from .limits import strangers, surprises
 from .rights import RIGHTS, Right, may
 from .words import Shape
 
@@ -111,6 +111,7 @@ def admission(api: Api, shape: Shape) -> Check:
             return Check("admission", "warn", f"no answer: {trouble}", "it is not known")
         asked, got = (one["spec"]["containers"][0]["resources"] for one in (manifest, made))
         changed += [f"{band}: {words_}" for words_ in surprises(asked, got)]
+        changed += [f"{band}: {words_}" for words_ in strangers(manifest, made)]
     return _admission(changed, refused)
 
 

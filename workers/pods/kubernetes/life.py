@@ -18,7 +18,7 @@ from . import start as kubernetes_start
 from .api import Api, ApiTrouble
 from .cluster import SYNC_S, Cluster, unfitting
 from .diary import Diary
-from .limits import surprises
+from .limits import strangers, surprises
 from .profiles import Profiles
 from .runs import may_not
 from .start import Patience
@@ -102,6 +102,7 @@ class Life:
             if self._stopped:
                 return
             if not self._uid:
+                self._cluster.reflector.expect_no_more(self._name)
                 self._cluster.berths.give_back(self._asked.pods_per_node, self._place.slot)
                 self._place, self._stopped = words.Place(), True
                 return
@@ -233,7 +234,7 @@ class Life:
 
     def _refuse_surprises(self, manifest: Mapping[str, Any], made: Mapping[str, Any]) -> None:
         asked, admitted = (p["spec"]["containers"][0].get("resources") for p in (manifest, made))
-        found = surprises(asked or {}, admitted or {})
+        found = surprises(asked or {}, admitted or {}) + strangers(manifest, made)
         if found:
             raise Refused(
                 f"the cluster admitted another band than was asked: {'; '.join(found)}; remove the "

@@ -26,6 +26,23 @@ def surprises(asked: Object, admitted: Object) -> tuple[str, ...]:
     return tuple(found)
 
 
+def strangers(asked: Object, admitted: Object) -> tuple[str, ...]:
+    """What stands in an admitted pod beside what was asked for, in words.
+
+    Webhooks put containers into pods: they take of the node what no band counts.
+    """
+    ours = {container["name"] for container in asked["spec"]["containers"]}
+    found = [
+        f"{kind[:-1]} {one['name']!r} was put into the pod"
+        for kind in ("containers", "initContainers")
+        for one in admitted["spec"].get(kind) or ()
+        if one["name"] not in ours
+    ]
+    if admitted["spec"].get("hostNetwork"):
+        found.append("the pod was put onto its node's own network")
+    return tuple(found)
+
+
 def _amount(text: str | None) -> Decimal | None:
     return None if text is None else quantity(text)
 

@@ -83,6 +83,11 @@ class Reflector:
         with self._changed:
             self._expected.add(name)
 
+    def expect_no_more(self, name: str) -> None:
+        """That pod was never made."""
+        with self._changed:
+            self._expected.discard(name)
+
     def follow(self, pod: dict[str, Any]) -> None:
         """Keep the history of a pod that was just made; its object is the first state."""
         self._take("ADDED", pod, follow=True)
