@@ -20,7 +20,7 @@ class IntegerCoder:
         self._known = np.zeros(0, dtype=np.int64)
         self._code = np.zeros(0, dtype=np.int64)
         self._table = np.full(1, -1, dtype=np.int64)
-        self._low = 0
+        self._low = self._high = 0
         self._out = np.zeros(0, dtype=np.int64)
 
     def codes(self, numbers: AnyArray) -> Ints:
@@ -30,16 +30,17 @@ class IntegerCoder:
         """
         if self._out.size != numbers.size:
             self._out = np.empty(numbers.size, dtype=np.int64)
-        low, high = min(0, self._low, int(numbers.min())), int(numbers.max())
-        if max(high, self._low + self._table.size - 1) - low >= WIDEST:
+        low, high = min(self._low, int(numbers.min())), max(self._high, int(numbers.max()))
+        if high - low >= WIDEST:
+            self._low, self._high = low, high
             return self._searched(numbers)
-        if low < self._low or high >= self._low + self._table.size:
+        if (low, high) != (self._low, self._high):
             self._tabulate(low, high)
         place = numbers if self._low == 0 else np.subtract(numbers, self._low, dtype=np.int64)
         found = np.take(self._table, place, out=self._out, mode="clip")
         if found.min() < 0:
             self._learn(np.unique(numbers[found < 0]))
-            self._tabulate(self._low, self._low + self._table.size - 1)
+            self._tabulate(low, high)
             found = np.take(self._table, place, out=self._out, mode="clip")
         return found
 
@@ -58,8 +59,8 @@ class IntegerCoder:
         self._known, self._code = known[by_number], code[by_number]
 
     def _tabulate(self, low: int, high: int) -> None:
-        high = max(high, self._low + self._table.size - 1)
-        self._low, self._table = low, np.full(high - low + 1, -1, dtype=np.int64)
+        self._low, self._high = low, high
+        self._table = np.full(high - low + 1, -1, dtype=np.int64)
         self._table[self._known - low] = self._code
 
     def _searched(self, numbers: AnyArray) -> Ints:
