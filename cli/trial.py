@@ -131,6 +131,13 @@ def _record(record: AttemptRecord, tail: int) -> Iterator[RenderableType]:
             yield Padding(Text(last), (0, 0, 0, 4))
 
 
+def _spread(rates: Mapping[str, float]) -> str:
+    """A spread as words, its median first."""
+    if rates.keys() != {"low", "median", "high"}:
+        return str(dict(rates))
+    return f"{rates['median']:.4g} ({rates['low']:.4g} to {rates['high']:.4g})"
+
+
 def _warnings(words: Sequence[str]) -> Iterator[RenderableType]:
     if words:
         yield Text("  validity warnings", style="bold yellow")
@@ -153,6 +160,7 @@ def _section(
     name: str, value: Value | None, without: set[str] | None = None
 ) -> Iterator[RenderableType]:
     told = value.model_dump(exclude=without or set()) if value is not None else {}
+    told = {key: _spread(v) if isinstance(v, dict) else v for key, v in told.items()}
     known = {key: v for key, v in told.items() if v not in (None, "", (), {}, [])}
     if known:
         yield Text(f"  {name}", style="bold")

@@ -83,17 +83,16 @@ class Tending:
     def _keep(self) -> None:
         while True:
             self._measure_clock()
-            if self.every_s > 0 and time.monotonic() >= self._due and not self.slots.running():
-                before = self._facts()
-                if self._facts_renewed() != before:
-                    self._tell(self._facts())
+            if self._is_due() and self._probe(beside=False):
+                self.bearings.profile = self._profile(reach=True)
+                self._due = time.monotonic() + self.every_s
+                self._tell(self._facts())
             time.sleep(CLOCK_EVERY_S)
 
-    def _facts_renewed(self) -> dict[str, object]:
-        if self._probe(beside=False):
-            self.bearings.profile = self._profile(reach=True)
-            self._due = time.monotonic() + self.every_s
-        return self._facts()
+    def _is_due(self) -> bool:
+        if self.every_s <= 0 or time.monotonic() < self._due:
+            return False
+        return not self.slots.running()
 
     def _measure_clock(self) -> None:
         try:
