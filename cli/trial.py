@@ -160,7 +160,7 @@ def _section(
     name: str, value: Value | None, without: set[str] | None = None
 ) -> Iterator[RenderableType]:
     told = value.model_dump(exclude=without or set()) if value is not None else {}
-    told = {key: _spread(v) if isinstance(v, dict) else v for key, v in told.items()}
+    told = {key: _spread(v) if isinstance(v, dict) and v else v for key, v in told.items()}
     known = {key: v for key, v in told.items() if v not in (None, "", (), {}, [])}
     if known:
         yield Text(f"  {name}", style="bold")
