@@ -22,8 +22,6 @@ from .node_state import FRESH_MS, NodeState, node_state
 GRANT_MS = 10_000  # time for a message to reach its node, where a slot is free, and be started
 LONGEST_MS = 10_000  # no lease is renewed for longer
 REAP_AT_ONCE = 500
-REAP_GAP_MS = 3_000  # after so long without a look at the leases, nodes get time to renew them
-REAP_HOLD_MS = 5_000  # two heartbeats, and some
 UNLED, NOBODY = 0, -1  # the lead of a run of one's own; of a scheduler that waits for its turn
 
 
@@ -134,8 +132,8 @@ class Leases:
 
     def run_out(self) -> list[RunOut]:
         """End the leases whose time is over."""
-        times = (REAP_AT_ONCE, REAP_GAP_MS, REAP_HOLD_MS, LONGEST_MS)
-        return [_run_out(*one) for one in batched(self._run(self._reap, self._fence, *times), 5)]
+        said = self._run(self._reap, self._fence, REAP_AT_ONCE, LONGEST_MS)
+        return [_run_out(*one) for one in batched(said, 5)]
 
     def despair_of(self, nodes: Sequence[str]) -> None:
         """End the leases that nodes which are not heard of have not started."""

@@ -60,28 +60,23 @@ return out
 """
 )
 
-# ARGV: lead, at most so many, gap ms, hold ms, longest lease ms. Ends leases whose time is over.
-# Returns attempt, node, started, ms since the node was heard of ('' if never), whether there was a
-# gap since, attempt, …. After a gap without a reaper nobody could be told from those who could not
-# renew (the server stood still, was away, or its clock jumped): then nothing ends for a while.
-# Times that lie further ahead than they were ever set are of a clock that was put back since.
+# ARGV: lead, at most so many, longest lease ms. Ends leases whose time is over. Returns attempt,
+# node, started, ms since the node was heard of ('' if never), whether there was a gap since,
+# attempt, …. Times that lie further ahead than they were ever set are of a clock that was put back.
 REAP = (
     NOW
     + """
 local refusal = deposed(ARGV[1])
 if refusal then return refusal end
-local at, key, out = now(), P .. 'reaper', {}
-local longest = at + ARGV[5]
+local at, out = now(), {}
+local longest = at + ARGV[3]
 for _, node in ipairs(redis.call('ZRANGEBYSCORE', P .. 'beats', '(' .. at, '+inf')) do
   redis.call('ZADD', P .. 'beats', at, node)
 end
 for _, attempt in ipairs(redis.call('ZRANGEBYSCORE', P .. 'expiry', '(' .. longest, '+inf')) do
   redis.call('ZADD', P .. 'expiry', longest, attempt)
 end
-local got = redis.call('HMGET', key, 'at', 'hold')
-local hold = math.min(tonumber(got[2] or 0), at + ARGV[4])
-if got[1] and math.abs(at - got[1]) > tonumber(ARGV[3]) then hold = at + ARGV[4] end
-redis.call('HSET', key, 'at', whole(at), 'hold', whole(hold))
+local hold = held_until(at)
 if at < hold then return out end
 local over = redis.call('ZRANGEBYSCORE', P .. 'expiry', '-inf', at, 'LIMIT', 0, ARGV[2])
 for _, attempt in ipairs(over) do

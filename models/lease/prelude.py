@@ -2,11 +2,22 @@
 
 Whole numbers are written with `whole`, since Redis 7.0 would write 0 with a minus as `-0` and 2e11
 as `2e+11`, and then take them for no integers.
+
+Every heartbeat and every look at the leases is a sign that the server can be heard. After `GAP_MS`
+without any, those who could not renew their leases cannot be told from those who are gone (the
+server stood still, was away, or its clock jumped): then no lease ends for `HOLD_MS`.
 """
+
+GAP_MS = 3_000
+HOLD_MS = 5_000  # two heartbeats, and some
 
 DEPOSED = "DEPOSED"  # the first word of a refusal
 
-NOW = """
+NOW = (
+    f"""
+local GAP, HOLD = {GAP_MS}, {HOLD_MS}
+"""
+    + """
 local function now()
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
@@ -17,6 +28,14 @@ local function deposed(fence)
   local leads = redis.call('HGET', P .. 'leader', 'fence') or '0'
   if fence == '0' or fence == leads then return nil end
   return redis.error_reply('DEPOSED ' .. leads)
+end
+local function held_until(at)
+  local key = P .. 'reaper'
+  local got = redis.call('HMGET', key, 'at', 'hold')
+  local hold = math.min(tonumber(got[2] or 0), at + HOLD)
+  if got[1] and math.abs(at - got[1]) > GAP then hold = at + HOLD end
+  redis.call('HSET', key, 'at', whole(at), 'hold', whole(hold))
+  return hold
 end
 local function release(attempt)
   local lease = P .. 'lease:' .. attempt
@@ -36,3 +55,4 @@ local function release(attempt)
   return got[1]
 end
 """
+)

@@ -67,6 +67,7 @@ local at = now()
 local known = redis.call('HGET', P .. 'node:' .. ARGV[1], 'incarnation') == ARGV[2]
 local out = {known and '0' or '1'}
 if known then redis.call('ZADD', P .. 'beats', at, ARGV[1]) end
+held_until(at)
 for i = 4, #ARGV, 2 do
   local got = redis.call('HMGET', P .. 'lease:' .. ARGV[i], 'node', 'incarnation', 'fence')
   local ours = got[1] == ARGV[1] and got[2] == ARGV[2] and got[3] == ARGV[i + 1]

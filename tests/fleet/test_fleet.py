@@ -134,6 +134,21 @@ def test_a_node_has_an_id_of_its_own(fleet: Fleet) -> None:
         fleet.run("worker", "--node", "n1")
 
 
+def test_a_leader_that_stood_still_finds_that_another_leads(fleet: Fleet) -> None:
+    until(lambda: fleet.leases.leader(), "one leads")
+    pid = int(fleet.leases.leader().split(":")[1])
+    old = next(one for one in fleet.schedulers if one.pid == pid)
+    name = fleet.submit(fleet.experiment(BRIEF))
+    until(lambda: fleet.standing(name).under_way > 0, "it is under way")
+    old.send(signal.SIGSTOP)
+    until(lambda: f":{pid}:" not in (fleet.leases.leader() or f":{pid}:"), "another leads")
+    old.send(signal.SIGCONT)
+    until(lambda: "lost the lead" in old.said() or "was deposed" in old.said(), "it noticed", old)
+    until(lambda: fleet.done(name), "every trial has an outcome")
+    once_each(fleet, name)
+    assert {line.verdict for line in fleet.attempts(name) if line.accepted} == {"passed"}
+
+
 def test_another_scheduler_takes_over_from_one_that_is_killed(fleet: Fleet) -> None:
     until(lambda: fleet.leases.leader(), "one leads")
     pid = int(fleet.leases.leader().split(":")[1])

@@ -10,8 +10,9 @@ import redis
 
 from infranoise.models.lease import keys
 from infranoise.models.lease.capacity import Capacity
+from infranoise.models.lease.prelude import GAP_MS, HOLD_MS
 from infranoise.scheduler.broker import embedded
-from infranoise.scheduler.leases import REAP_HOLD_MS, Grant, Leases
+from infranoise.scheduler.leases import Grant, Leases
 from infranoise.workers.lease import Membership, somebody_else
 
 NODE = Capacity(cpu_m=4000, memory_bytes=1000, slots=4)
@@ -140,6 +141,34 @@ def test_after_a_gap_nothing_runs_out_until_nodes_could_renew(
     assert leases.held(["a"]) == {"a"}
 
 
+def test_a_server_that_nodes_could_hear_all_along_ends_leases_whoever_looks_for_them(
+    leases: Leases, join: Join, client: "redis.Redis"
+) -> None:
+    """No scheduler led for a while, but the other node's heartbeats came in."""
+    join("n").start("a", grant(leases, "a")[0])
+    other = join("other")
+    assert leases.run_out() == []
+    client.zadd(keys.EXPIRY, {"a": 0})
+    client.hset(f"{keys.PREFIX}:reaper", "at", int(1000 * time.time()) - GAP_MS + 1000)
+    other.beat()
+    assert [(over.attempt, over.gap) for over in leases.run_out()] == [("a", False)]
+
+
+def test_the_first_heartbeat_after_a_gap_notices_it(
+    leases: Leases, join: Join, client: "redis.Redis"
+) -> None:
+    join("n").start("a", grant(leases, "a")[0])
+    other = join("other")
+    leases.run_out()
+    client.zadd(keys.EXPIRY, {"a": 0})
+    client.hset(f"{keys.PREFIX}:reaper", "at", 0)
+    other.beat()
+    assert leases.run_out() == []
+    client.zadd(keys.BEATS, {"n": 0})
+    client.hset(f"{keys.PREFIX}:reaper", "hold", int(1000 * time.time()) - 1)
+    assert [over.gap for over in leases.run_out()] == [True]
+
+
 def test_the_wait_after_a_gap_ends(leases: Leases, join: Join, client: "redis.Redis") -> None:
     member = join()
     member.start("a", grant(leases, "a")[0])
@@ -147,7 +176,7 @@ def test_the_wait_after_a_gap_ends(leases: Leases, join: Join, client: "redis.Re
     client.zadd(keys.EXPIRY, {"a": 0})
     leases.run_out()
     hold = float(str(client.hget(f"{keys.PREFIX}:reaper", "hold")))
-    assert 0 < hold - 1000 * time.time() <= REAP_HOLD_MS
+    assert 0 < hold - 1000 * time.time() <= HOLD_MS
     client.hset(f"{keys.PREFIX}:reaper", "hold", 0)
     assert [over.attempt for over in leases.run_out()] == ["a"]
 
