@@ -68,7 +68,7 @@ chaos: setup
 
 lock: setup
 	echo 'setuptools>=77' | $(subst pyproject.toml,-,$(COMPILE)) --output-file requirements/build.txt
-	$(COMPILE) --extra home --extra kubernetes --group dev --output-file requirements/dev.txt
+	$(COMPILE) --extra home --extra kubernetes --extra gateway --extra agents --group dev --output-file requirements/dev.txt
 	$(COMPILE) --extra home --output-file requirements/home.txt
 	$(COMPILE) --output-file requirements/node.txt
 	$(COMPILE) --extra kubernetes --output-file requirements/kubernetes.txt

@@ -23,6 +23,13 @@ COMMANDS = {
     "docker_pod": [],
     "analysis": ["--out", "{out}"],
     "gateway": ["--out", "{out}"],
+    "ledger": ["--out", "{out}"],
+    "importers": [],
+    "kubernetes_watch": [],
+    "fleet_noop": ["--out", "{out}"],
+    "idle_worker": ["--out", "{out}"],
+    "million": ["--out", "{out}"],
+    "thousand_nodes": ["--out", "{out}"],
 }
 ROOM_FOR_NAMES = 18
 
