@@ -26,7 +26,7 @@ class KubePod(Value):
     name: str
     namespace: str
     node: str
-    worker: str = ""
+    cluster_version: str = ""
     dealt: tuple[str, ...] = ()
     co_tenants: int | None = None
     qos_class: str = ""

@@ -127,9 +127,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not any("kube" in getattr(report, "nodeid", "") for report in reports):
         return
     if where := os.environ.get(REAL_CLUSTER):
-        terminalreporter.write_line(
-            f"Kubernetes pods: tested on the cluster of {where}", green=True
-        )
+        terminalreporter.write_line(f"Kubernetes pods: tested on cluster {where}", green=True)
         return
     told = f"SKIPPED on a real cluster ({REAL_CLUSTER} names none); tested on doubles alone"
     terminalreporter.write_line(f"Kubernetes pods: {told}", yellow=True, bold=True)

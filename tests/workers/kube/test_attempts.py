@@ -263,6 +263,7 @@ def test_an_attempt_tells_of_the_node_that_its_pod_was_on_and_what_it_was_given(
     pod = around.pod
     assert pod is not None
     assert (pod.user, pod.qos_class, pod.co_tenants) == (0, "Burstable", 0)
+    assert pod.cluster_version == "v1.36.2"
     assert record.image_id == pod.image_id != ""
     assert around.load_end is not None
     assert around.load_end.load1 is not None

@@ -1,7 +1,7 @@
 """What the code asks of the API is what RIGHTS says, and RIGHTS is what the roles grant."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,14 @@ def cluster(fake: FakeApi, node: Object) -> FakeApi:
 
     buries(fake.store)
     return fake
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what a watch will have been told."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -88,6 +96,22 @@ def test_a_right_that_must_be_is_missed_by_name(
     cluster.allowed = ALL - {missing}
     with pytest.raises((StartFailed, Refused), match=rf"cannot create .*{missing[0]}"):
         pods.pod(order("e.t.1")).start()
+
+
+@pytest.mark.parametrize("verb", ["list", "watch"])
+def test_pods_that_cannot_be_watched_are_not_made(
+    verb: str, cluster: FakeApi, pods: KubernetesPods
+) -> None:
+    cluster.allowed = ALL - {("pods", verb)}
+    pods._cluster.start()
+    until(lambda: pods.reflector.feed.refusal is not None)
+    with pytest.raises(StartFailed, match=f"cannot {verb} resource"):
+        pods.pod(order("e.t.1")).start()
+    assert cluster.store.all_of("pods") == []
+    cluster.allowed = ALL  # somebody grants it
+    until(lambda: pods.reflector.feed.refusal is None)
+    with pods.pod(order("e.t.2")) as pod:
+        assert pod.exec(["true"]).exit_code == 0
 
 
 def test_a_review_says_which_rights_there_are(cluster: FakeApi, api: Api) -> None:

@@ -4,13 +4,14 @@ import threading
 import time
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from ....models.errors import Unschedulable
 from ....models.kube_evidence import KubeEvidence
 from ....models.kube_quantity import quantity
 from ....models.tri import Tri
-from .api import Api, ApiRefused, Ask
+from .api import Api, ApiRefused, ApiTrouble, Ask
 from .berths import Berths
 from .events import Events
 from .feed import Feed
@@ -62,6 +63,15 @@ class Cluster:
     @property
     def _feeds(self) -> tuple[Feed, ...]:
         return self.reflector.feed, self.nodes.feed, self.events.feed
+
+    @cached_property
+    def version(self) -> str:
+        """Which Kubernetes this is; empty where it does not say."""
+        try:
+            told = self.api.ask(Ask("GET", "/version"), patience_s=5.0)
+        except ApiTrouble:
+            return ""
+        return str(told.get("gitVersion", ""))
 
     def path(self, name: str) -> str:
         """Where a pod's object lies."""

@@ -1,7 +1,8 @@
 """One list and one watch of one kind of object: what there is, and every change, without end.
 
 A watch that falls silent is a dead connection; one that has fallen behind (410) is listed anew, and
-what is missing from the list has gone. What may not be watched is given up, in words.
+what is missing from the list has gone. What may not be watched is given up, in words, unless
+nothing goes without it.
 """
 
 import logging
@@ -44,6 +45,7 @@ class Feed:
         query: selectors, in the API's own words.
         watch_s: between which seconds a watch lasts, by the server.
         read_s: silence after which a connection is dead; None: a little more than the watch.
+        needed: being sent away is no reason to stop asking.
     """
 
     def __init__(
@@ -55,7 +57,9 @@ class Feed:
         *,
         watch_s: tuple[int, int] = WATCH_S,
         read_s: float | None = None,
+        needed: bool = False,
     ) -> None:
+        self._needed = needed
         self._api, self._path, self._query, self._taker = api, path, dict(query), taker
         self._watch_s, self._read_s = watch_s, read_s
         self._version = ""
@@ -98,8 +102,9 @@ class Feed:
                 continue
             except ApiRefused as refusal:
                 if refusal.status == FORBIDDEN:
-                    self._give_up(refusal)
-                    return
+                    self._sent_away(refusal)
+                    if not self._needed:
+                        return
                 if refusal.status == GONE:
                     self._version = ""
                 LOG.info("%s: the watch broke and is taken up again: %s", self._path, refusal)
@@ -111,10 +116,11 @@ class Feed:
             self._stop.wait(pause_s * random.uniform(0.5, 1.0))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
-    def _give_up(self, refusal: ApiRefused) -> None:
+    def _sent_away(self, refusal: ApiRefused) -> None:
+        if self.refusal is None:
+            LOG.warning("%s is not watched: %s", self._path, refusal)
         self.refusal = refusal
         self._known.set()
-        LOG.warning("%s is not watched: %s", self._path, refusal)
 
     def _list(self) -> None:
         """Everything, page by page."""
@@ -145,6 +151,7 @@ class Feed:
         }
         read_s = self._read_s or lasts_s + READ_SLACK_S
         with self._api.stream(Ask("GET", self._path, query), read_s=read_s) as events:
+            self.refusal = None
             for event in events:
                 self._event(event)
                 if self._stop.is_set():

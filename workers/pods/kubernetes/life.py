@@ -78,6 +78,8 @@ class Life:
             Unschedulable, ImagePullFailed, StartFailed: in the cluster's words.
             Refused: the cluster admitted other limits than the band's.
         """
+        if (refusal := self._cluster.reflector.feed.refusal) is not None:
+            raise StartFailed(f"pods cannot be watched: {refusal}")
         self._place = self._settle()
         manifest = words.manifest(self._order, self._shape, time.time(), self._place)
         self._refuse_what_fits_nowhere(manifest)
@@ -140,6 +142,7 @@ class Life:
                 "dealt": self._place.dealt,
                 "co_tenants": self._co_tenants,
                 "skew_s": self._cluster.api.skew_s,
+                "cluster_version": self._cluster.version,
             }
         )
 

@@ -42,9 +42,8 @@ class Reflector:
         self._ours: set[str] = set()
         self._expected: set[str] = set()
         self._before_list: set[str] = set()
-        self.feed = Feed(
-            api, self._path, {"labelSelector": selector}, self, watch_s=watch_s, read_s=read_s
-        )
+        query = {"labelSelector": selector}
+        self.feed = Feed(api, self._path, query, self, watch_s=watch_s, read_s=read_s, needed=True)
 
     def start(self) -> None:
         """Begin to watch, in a thread of its own; at once where it has begun."""
