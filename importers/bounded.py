@@ -5,6 +5,7 @@ wrong becomes a `SourceFault` that names the file and the place.
 """
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,9 +26,12 @@ def read_bytes(path: Where, most: int = MOST_BYTES) -> bytes:
     """
     try:
         # A third of the cost of `Path.open`: trees have hundreds of thousands of small files.
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe may have no end
         try:
-            size = os.fstat(file).st_size
+            status = os.fstat(file)
+            size = status.st_size
+            if not stat.S_ISREG(status.st_mode):
+                raise SourceFault(path, "", "is no ordinary file")
             if size > most:
                 raise SourceFault(path, "", f"holds {size:,} bytes, more than the {most:,} allowed")
             content = os.read(file, size)
@@ -65,18 +69,21 @@ def decoded(path: Where, content: bytes, place: str = "") -> str:
 def folders(root: Path, faults: list[SourceFault]) -> list[Path]:
     """The folders in a folder, in order of their names; links are not followed. One that cannot be
     listed is a fault, and has none."""
-    return _listed(root, faults, os.DirEntry.is_dir)
+    return _listed(root, faults, lambda entry: entry.is_dir(follow_symlinks=False))
 
 
 def files(root: Path, faults: list[SourceFault]) -> list[Path]:
-    """The files in a folder, likewise."""
-    return _listed(root, faults, os.DirEntry.is_file)
+    """The files in a folder, likewise, but links to files are files: caches of downloads are made
+    of them."""
+    return _listed(root, faults, lambda entry: entry.is_file())
 
 
-def _listed(root: Path, faults: list[SourceFault], wanted: Callable[..., bool]) -> list[Path]:
+def _listed(
+    root: Path, faults: list[SourceFault], wanted: Callable[[os.DirEntry[str]], bool]
+) -> list[Path]:
     try:
         with os.scandir(root) as found:
-            names = sorted(entry.name for entry in found if wanted(entry, follow_symlinks=False))
+            names = sorted(entry.name for entry in found if wanted(entry))
     except OSError as error:
         faults.append(SourceFault(root, "", f"cannot be listed: {error.strerror or error}"))
         return []

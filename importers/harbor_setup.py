@@ -12,9 +12,10 @@ from ..models.entry import Entry
 from ..models.stamp import Stamp
 from .fields import number, part, word
 from .json_bounded import Object
-from .labels import SECRET, band_label, label, short
+from .labels import band_label, label, short
 from .moments import hour_of
 from .overlap import Neighbours
+from .settings import settings
 
 POLICIES = ("cpu_enforcement_policy", "memory_enforcement_policy")
 ALONE = Neighbours()
@@ -27,14 +28,14 @@ def entry_of(path: Path, raw: Object, config: Object, chosen: str | None) -> Ent
     model = part(path, "agent_info.model_info", info.get("model_info"))
     agent = label(path, "agent_info.name", info.get("name"))
     named = "/".join(filter(None, (word(model.get("provider")), word(model.get("name")))))
-    settings = _settings(path, config)
-    told = ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+    options = _settings(path, config)
+    told = ", ".join(f"{key}={value}" for key, value in sorted(options.items()))
     name = chosen or "/".join(filter(None, (agent, named))) + (f" ({told})" if told else "")
     return Entry(
         agent=f"harbor:{agent}",
         model=named or "none",
         name=short(name, 120),
-        options=settings,
+        options=options,
     )
 
 
@@ -106,8 +107,4 @@ def conditions_of(
 
 def _settings(path: Path, config: Object) -> dict[str, str | int | float | bool]:
     agent = part(path, "config.agent", config.get("agent"))
-    return {
-        short(key, 60): short(value, 60) if isinstance(value, str) else value
-        for key, value in part(path, "config.agent.kwargs", agent.get("kwargs")).items()
-        if isinstance(value, str | int | float | bool) and not SECRET.search(key)
-    }
+    return settings(path, "config.agent.kwargs", agent.get("kwargs"))

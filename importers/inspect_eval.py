@@ -14,8 +14,9 @@ from ..models.entry import Entry
 from ..models.task import Task
 from .fields import count, items, number, part, word
 from .json_bounded import Object
-from .labels import SECRET, band_label, label, short
+from .labels import band_label, label, short
 from .reading import Choices
+from .settings import settings
 from .untold import named_task
 
 
@@ -98,22 +99,20 @@ def _entry(path: Path, spec: Object, head: Object, chosen: str | None) -> Entry:
         for step in items(path, "plan.steps", plan.get("steps"))
     ]
     solver = word(spec.get("solver"))
-    settings = _settings(path, spec)
-    told = ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+    options = _settings(path, spec)
+    told = ", ".join(f"{key}={value}" for key, value in sorted(options.items()))
     name = chosen or "/".join(filter(None, (solver, model))) + (f" ({told})" if told else "")
     agent = solver or " > ".join(filter(None, steps)) or UNRECORDED
     return Entry(
         agent=f"inspect:{short(agent, 120)}",
         model=model,
         name=short(name, 120),
-        options=settings,
+        options=options,
     )
 
 
 def _settings(path: Path, spec: Object) -> dict[str, str | int | float | bool]:
     found: dict[str, str | int | float | bool] = {}
     for place in ("model_generate_config", "model_args", "solver_args_passed"):
-        for key, value in part(path, f"eval.{place}", spec.get(place)).items():
-            if isinstance(value, str | int | float | bool) and not SECRET.search(key):
-                found[short(key, 60)] = short(value, 60) if isinstance(value, str) else value
+        found |= settings(path, f"eval.{place}", spec.get(place))
     return found

@@ -10,8 +10,6 @@ LONGEST = 300
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 UNFIT_IN_BAND = re.compile(r"[^\w.+-]+")
 LONGEST_BAND = 40
-SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
-"""Names of settings whose values are nobody's business."""
 
 
 def label(path: Where, place: str, value: object) -> str:

@@ -16,7 +16,8 @@ SILENCE = ("unset", "none", "")
 @dataclass(slots=True)
 class Tally:
     """Counts over trials: `missing` have no outcome, `silent` failed without a word, `late` passed
-    after an agent timeout."""
+    after an agent timeout, `unlimited` ran under limits that nobody recorded, `resumed` in runs
+    that were stopped and went on."""
 
     trials: int = 0
     resolved: int = 0
@@ -25,13 +26,16 @@ class Tally:
     late: int = 0
     undated: int = 0
     undeclared: int = 0
+    unlimited: int = 0
+    resumed: int = 0
 
     @classmethod
-    def of(cls, trials: Iterable[ForeignTrial]) -> "Tally":
-        """The counts over some trials."""
+    def of(cls, trials: Iterable[ForeignTrial], *, resumed: bool = False) -> "Tally":
+        """The counts over some trials, of a run that was `resumed` or not."""
         tally = cls()
         for trial in trials:
             tally._add(trial)
+        tally.resumed = tally.trials if resumed else 0
         return tally
 
     def _add(self, trial: ForeignTrial) -> None:
@@ -44,6 +48,8 @@ class Tally:
         self.late += reward == 1.0 and mode == "agent_timeout"
         self.undated += only.clocks.received_at is None
         self.undeclared += not trial.levels
+        told = only.conditions
+        self.unlimited += told.time_limit is None and told.agent_timeout_s is None
 
     def __iadd__(self, other: "Tally") -> "Tally":
         for name in self.__slots__:
@@ -94,6 +100,15 @@ def lacking(account: Account, seen: Tally) -> None:
     )
     account.lacks("dates and clocks", "results of an old version carry no times", seen.undated)
     account.lacks("concurrency", "their runs left no metadata", seen.undeclared)
+    account.lacks("time limits", "their runs left no lock", seen.unlimited)
+    account.lacks(
+        "what was there before a run was resumed",
+        "these runs were stopped and went on: some of their trials may have replaced others",
+        seen.resumed,
+    )
     account.lacks("floors, ceilings, enforcement, swap", "no limit is recorded")
     account.lacks("node, load, memory, CPU time, traffic", "nothing of the machine is recorded")
-    account.lacks("task versions", "tasks are named, their contents are not")
+    account.lacks(
+        "contents of tasks",
+        "tasks are named, and at most the version of their dataset is known, with the harness's",
+    )

@@ -126,6 +126,8 @@ def _conditions(clocks: Clocks, run: Run, around: Neighbours) -> Conditions:
             "co_running_end": around.end,
             "hour_utc": hour.hour_utc,
             "weekday": hour.weekday,
+            "time_limit": run.time_limit,
+            "agent_timeout_s": run.agent_timeout_s,
         }
     )
 

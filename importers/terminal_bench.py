@@ -22,7 +22,7 @@ from .fields import items, part
 from .json_bounded import Object, parse_object, read_object
 from .overlap import Span, neighbours
 from .reading import Account, Choices, Importer, Unit
-from .tb_run import METADATA, Run, run_of
+from .tb_run import LOCK, METADATA, Run, run_of
 from .tb_said import Tally, lacking, totals
 from .tb_trial import Told, clocks_of, identity_of, trial_of
 
@@ -57,7 +57,7 @@ def read_terminal_bench(
             told = [*folder.told.values(), *folder.alone]
             trials = list(_mapped(told, run, choices, account))
             account.totals += totals(run, folder.raw, Tally.of(trials))
-            seen += Tally.of(trial for trial in trials if trial.identity not in met)
+            seen += Tally.of((t for t in trials if t.identity not in met), resumed=run.resumed)
             met.update(trial.identity for trial in trials)
             yield Unit(folder.path, trials)
     lacking(account, seen)
@@ -88,15 +88,15 @@ def _span(clocks: Clocks) -> Span:
 def _run(folder: Path, choices: Choices, account: Account) -> Run:
     """The run in a folder; metadata that hold what cannot be are a fault, and count for nothing."""
     try:
-        return run_of(folder, _metadata(folder, account), choices.entry)
+        metadata, lock = (_optional(folder / name, account) for name in (METADATA, LOCK))
+        return run_of(folder, metadata, lock, choices.entry)
     except SourceFault as fault:
         account.faults.append(fault)
-        return run_of(folder, {}, choices.entry)
+        return run_of(folder, {}, {}, choices.entry)
 
 
-def _metadata(folder: Path, account: Account) -> Object:
-    """The run's metadata; {} where there are none, or they are broken, which is a fault."""
-    path = folder / METADATA
+def _optional(path: Path, account: Account) -> Object:
+    """A file of a run; {} where there is none, or it is broken, which is a fault."""
     if not path.is_file():
         return {}
     try:

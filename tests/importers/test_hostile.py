@@ -334,7 +334,23 @@ def test_a_folder_that_cannot_be_listed_is_a_fault(tmp_path: Path) -> None:
     assert "gone: cannot be listed: No such file" in str(faults[0])
 
 
-def test_links_are_not_followed(take: Take, tmp_path: Path) -> None:
+def test_a_pipe_for_a_file_is_a_fault_and_nobody_waits(take: Take, tmp_path: Path) -> None:
+    tb_run(tmp_path / "runs" / "good", tb_trial("good"))
+    (tmp_path / "runs" / "bad").mkdir()
+    os.mkfifo(tmp_path / "runs" / "bad" / "results.json")
+    took = take("terminal-bench", tmp_path / "runs")
+    assert set(took.outcomes) == {"good"}
+    assert took.faults == [f"{tmp_path}/runs/bad/results.json: is no ordinary file"]
+
+
+def test_a_link_to_a_file_is_read_as_caches_of_downloads_need(take: Take, tmp_path: Path) -> None:
+    inspect_archive(tmp_path / "blobs" / "c0ffee", [inspect_sample("a")])
+    (tmp_path / "snapshot").mkdir()
+    (tmp_path / "snapshot" / "log.eval").symlink_to(tmp_path / "blobs" / "c0ffee")
+    assert set(take("inspect", tmp_path / "snapshot").outcomes) == {"toy/a"}
+
+
+def test_links_to_folders_are_not_followed(take: Take, tmp_path: Path) -> None:
     harbor_job(tmp_path / "elsewhere" / "job", harbor_result("outside"))
     harbor_job(tmp_path / "jobs" / "job", harbor_result("inside"))
     (tmp_path / "jobs" / "link").symlink_to(tmp_path / "elsewhere")

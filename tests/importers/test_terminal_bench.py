@@ -124,3 +124,35 @@ def test_planned_trials_that_are_missing_show_in_the_totals(take: Take, tmp_path
     took = take("terminal-bench", run)
     planned = took.brought.source.totals[0]
     assert (planned.theirs, planned.ours, planned.agrees) == (3, 1, False)
+
+
+def test_a_lock_tells_the_version_and_the_limits_that_were_set_for_all(
+    take: Take, tmp_path: Path
+) -> None:
+    dataset = {"dataset_name": "bench-core", "dataset_version": "0.1.1"}
+    slow = tb_run(tmp_path / "runs" / "slow", tb_trial("a", 1), **dataset)
+    limits = {"global_timeout_multiplier": 4.0, "global_agent_timeout_sec": None}
+    write(slow / "tb.lock", {"harness": {"version": "0.2.17"}, "run_config": limits})
+    tb_run(tmp_path / "runs" / "untold", tb_trial("a", 2), resumed_at="2025-09-01T00:00:00+00:00")
+    took = take("terminal-bench", tmp_path / "runs")
+    told = {
+        line.record.origin.run.split()[0]: (
+            line.record.origin.harness, line.record.conditions.time_limit
+        )
+        for line in took.attempts
+        if line.record and line.record.origin
+    }  # fmt: skip
+    assert told == {
+        "slow": ("Terminal-Bench 0.2.17, bench-core 0.1.1", 4.0),
+        "untold": ("Terminal-Bench at f00dfeed", None),
+    }
+    assert took.lacks["time limits"] == 1
+    assert took.lacks["what was there before a run was resumed"] == 1
+
+
+def test_a_broken_lock_is_a_fault_and_its_trials_go_in(take: Take, tmp_path: Path) -> None:
+    run = tb_run(tmp_path / "run", tb_trial("a"))
+    write(run / "tb.lock", {"run_config": [1]})
+    took = take("terminal-bench", run)
+    assert took.outcomes == {"a": ("passed", "")}
+    assert took.faults == [f"{run}/tb.lock: run_config: an object belongs here, not a array"]
