@@ -138,7 +138,11 @@ def per_minute(engine: Engine, standing: live.Standing) -> float:
 
 def offers(nodes: Sequence[NodeState]) -> tuple[Offer, ...]:
     """What nodes could hold; those that have gone or are not heard of are left out."""
-    return tuple(Offer(n.id, n.total, n.runtimes) for n in nodes if n.condition in ("up", "drain"))
+    return tuple(
+        Offer(n.id, n.total, n.runtimes, str(n.hello.get("no_links") or ""))
+        for n in nodes
+        if n.condition in ("up", "drain")
+    )
 
 
 def _waits(engine: Engine, standing: live.Standing, fleet: Fleet) -> tuple[str, ...]:

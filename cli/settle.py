@@ -15,6 +15,7 @@ from ..models.task import Task
 from ..models.task_set import TaskSet, find_tasks
 from ..workers.capacity import memory_for_pods
 from ..workers.meters.procfs import Files
+from ..workers.network.shaping import why_no_links
 
 BUNDLED = "bundled:"
 CLUSTER = Machine(cpus=1 << 16, name="the cluster")  # it says itself what does not fit
@@ -51,6 +52,8 @@ def settle(
     _refuse_what_it_cannot(decided, experiment)
     pods = experiment.pods.model_copy(update={"runtime": decided})
     experiment = experiment.model_copy(update={"pods": pods})
+    if elsewhere is None and experiment.needs_links and (why := why_no_links()):
+        raise DesignError(f"pods of this experiment need links to this machine: {why}")
     found = find(experiment.tasks, root, environ, fill={} if elsewhere else environ)
     kept = [t for t in found.tasks if not _excluded(t.name, experiment.exclude)]
     unfit = [
@@ -80,6 +83,8 @@ def _refuse_what_it_cannot(runtime: str, experiment: Experiment) -> None:
                 f"[pods.kubernetes] says where pods of a cluster go, and {runtime} pods go nowhere "
                 "else than this machine: leave the table out, or choose --runtime kubernetes"
             )
+        if runtime == "process" and experiment.pods.network == "public":
+            _refuse_caps(experiment, "process pods share the machine's own", "internal")
         return
     if experiment.pods.network != "public":
         raise DesignError(
@@ -87,10 +92,15 @@ def _refuse_what_it_cannot(runtime: str, experiment: Experiment) -> None:
             'NetworkPolicy and do nothing, so a cluster cannot promise it; use "public" there and '
             "wall the nodes off, or choose --runtime docker"
         )
+    _refuse_caps(experiment, "whether a cluster's plugin shapes it is not told", "")
+
+
+def _refuse_caps(experiment: Experiment, why: str, network: str) -> None:
     if experiment.factors.egress_mbps:
+        other = f'set [pods] network = "{network}"' if network else "leave it out"
         raise DesignError(
-            "[factors] egress_mbps cannot be set in a cluster: whether a plugin shapes a pod's "
-            "link is not told; leave it out, or choose --runtime docker"
+            f"[factors] egress_mbps caps a pod's own link, and {why}: {other}, or choose "
+            "--runtime docker"
         )
 
 

@@ -123,6 +123,12 @@ class Experiment(Value):
         return self.models.get(entry.model)
 
     @property
+    def needs_links(self) -> bool:
+        """Whether its pods need links that a node makes or caps."""
+        made = self.pods.network == "internal" and self.pods.runtime != "docker"
+        return made or bool(self.factors.egress_mbps)
+
+    @property
     def reference(self) -> Band:
         """The floor band, against which lifts are measured: the tightest memory ceiling."""
         return min(self.bands, key=lambda band: band.memory.limit)

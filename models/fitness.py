@@ -85,18 +85,7 @@ def _of(
 
 
 def _not_to_be_capped(task: Task, experiment: Experiment) -> Iterator[tuple[Kind, str]]:
-    """An egress factor, or a network of the node alone, where pods have no link of their own."""
-    pods, capped = experiment.pods, bool(experiment.factors.egress_mbps)
-    if pods.runtime == "kubernetes" and (capped or pods.network == "internal"):
-        what = "factors.egress_mbps" if capped else 'pods.network = "internal"'
-        yield "infrastructure", f"{what} cannot be had in a cluster; take --runtime docker"
-    elif pods.runtime == "process" and capped and pods.network == "public":
-        yield (
-            "infrastructure",
-            "factors.egress_mbps caps a pod's own link, and process pods share the machine's; set "
-            'pods.network = "internal", or take --runtime docker',
-        )
-    if capped and task.network_mode == "no-network":
+    if experiment.factors.egress_mbps and task.network_mode == "no-network":
         yield "notice", "has no network: the levels of egress_mbps are alike for it"
 
 

@@ -19,11 +19,13 @@ HOUR_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a node could hold when it is empty; `runtimes` None: it does not tell."""
+    """What a node could hold when it is empty; `runtimes` None: it does not tell. `no_links` is
+    why it can make no links of pods; ""."""
 
     node: str
     total: Capacity
     runtimes: frozenset[str] | None = None
+    no_links: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,10 @@ def feasible(experiment: Experiment, tasks: Sequence[Task], offers: Sequence[Off
         names = ", ".join(offer.node for offer in offers)
         why = f"no node offers {experiment.pods.runtime} pods (known: {names})"
         return Feasibility({task.name: why for task in tasks}, ())
+    lacking = [o for o in able if o.no_links] if experiment.needs_links else []
+    if len(lacking) == len(able):
+        why = f"no node can make or cap links of pods ({lacking[0].node}: {lacking[0].no_links})"
+        return Feasibility({task.name: why for task in tasks}, ())
     homes = {
         (task.name, band.name): _homes(experiment, task, band.name, able)
         for task in tasks
@@ -59,7 +65,12 @@ def feasible(experiment: Experiment, tasks: Sequence[Task], offers: Sequence[Off
         if not homes[task.name, band.name]
     }
     kept = {key: nodes for key, nodes in homes.items() if key[0] not in refusals}
-    return Feasibility(refusals, tuple(_confounded(experiment, kept, able)))
+    told = [
+        f"{o.node} cannot make or cap links of pods ({o.no_links}): what is sent there ends as "
+        "start_failed; drain it, or mend that"
+        for o in lacking
+    ]
+    return Feasibility(refusals, (*told, *_confounded(experiment, kept, able)))
 
 
 def within_one_hour(plan: Plan, offers: Sequence[Offer]) -> str:

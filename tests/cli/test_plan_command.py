@@ -129,3 +129,21 @@ def test_what_a_cluster_cannot_do_is_refused_before_anything_is_planned(
     file.write_text(f'tasks = ["bundled:headroom"]\n[pods]\nruntime = "kubernetes"\n{line}\n')
     with pytest.raises(DesignError, match=why):
         plan(file, Question(), as_json=True)
+
+
+@pytest.mark.parametrize(
+    ("why_no", "network", "match"),
+    [
+        ("", "public", r'share the machine.*set \[pods\] network = "internal"'),
+        ("links are made by root alone", "internal", "need links to this machine: links are made"),
+    ],
+)
+def test_egress_that_this_machine_cannot_set_is_refused_before_anything_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why_no: str, network: str, match: str
+) -> None:
+    monkeypatch.setattr("infranoise.cli.settle.why_no_links", lambda: why_no)
+    file = tmp_path / "far.toml"
+    pods = f'[pods]\nruntime = "process"\nnetwork = "{network}"\n'
+    file.write_text(f'tasks = ["bundled:egress"]\n{pods}[factors]\negress_mbps = [10]\n')
+    with pytest.raises(DesignError, match=match):
+        plan(file, Question(), as_json=True)

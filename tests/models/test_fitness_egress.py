@@ -8,31 +8,6 @@ from infranoise.models.experiment import Experiment
 from infranoise.models.fitness import Machine, misfits
 from infranoise.models.task import Task
 
-CASES = {
-    ("process", "public"): "infrastructure",
-    ("process", "internal"): None,
-    ("docker", "public"): None,
-    ("docker", "internal"): None,
-    ("kubernetes", "public"): "infrastructure",
-}
-
-
-@pytest.mark.parametrize(("runtime", "network"), CASES)
-def test_pods_without_a_link_of_their_own_cannot_be_capped(
-    make_task: Callable[..., Task],
-    make_experiment: Callable[..., Experiment],
-    runtime: str,
-    network: str,
-) -> None:
-    task = make_task()
-    task.tests.mkdir(parents=True)
-    experiment = make_experiment(
-        pods={"runtime": runtime, "network": network}, factors={"egress_mbps": ("unlimited", 10)}
-    )
-    found = misfits([task], experiment, environ={}, machine=Machine(cpus=8))
-    kinds = {one.kind for one in found if "egress_mbps" in one.why}
-    assert kinds == ({CASES[runtime, network]} - {None})
-
 
 def test_a_task_without_network_is_told_that_the_levels_are_alike(
     make_task: Callable[..., Task], make_experiment: Callable[..., Experiment]

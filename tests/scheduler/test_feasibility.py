@@ -1,6 +1,7 @@
 """Feasibility: what no node can hold is refused with a reason; what would be confounded is told."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -88,3 +89,18 @@ def test_a_plan_that_is_over_within_one_hour_is_told(
     made = plan(make_experiment(samples=samples, bands=[Band.shorthand("1x")]), tasks)
     words = within_one_hour(made, [node("a"), node("b")])
     assert ("over within one hour" in words) == told
+
+
+def test_links_that_no_node_can_make_are_refused_and_those_that_some_cannot_are_told(
+    check: Check,
+) -> None:
+    weak = replace(node("weak"), no_links="links are made by root alone")
+    asked: dict[str, object] = {
+        "factors": {"egress_mbps": ["unlimited", 10]},
+        "pods": {"runtime": "process", "network": "internal"},
+    }
+    assert "weak: links are made by root" in check(weak, **asked).refusals["suite/one"]
+    found = check(weak, node("a"), node("b"), **asked)
+    assert not found.refusals
+    assert "what is sent there ends as start_failed" in found.warnings[0]
+    assert check(weak, node("a"), node("b")) == Feasibility({}, ())

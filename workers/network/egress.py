@@ -79,14 +79,18 @@ def told(effective: Effective, wanted: Egress, seen: dict[str, float | None]) ->
     return effective.model_copy(update={**seen, "differs": differs})
 
 
-def refusal(network: str, wanted: Egress | None, linked: bool) -> str | None:
+def no_link() -> str | None:
+    """Why pods cannot be linked to this node by us, with the remedy; None if they can."""
+    why = why_no_links()
+    return f'network = "internal" needs links to the node: {why}' if why else None
+
+
+def no_cap(network: str, wanted: Egress | None, *, linked: bool) -> str | None:
     """Why egress cannot be set here, with the remedy; None if it can or need not be.
 
     Args:
         linked: whether a pod with this network has a link of its own on this node.
     """
-    if network == "internal" and (why := why_no_links()):
-        return f'network = "internal" needs links to the node: {why}'
     if wanted is None or network == "none":  # nothing passes, so there is nothing to cap
         return None
     if not linked:

@@ -69,7 +69,7 @@ class DockerPods:
                     "links of containers on another machine cannot be reached from here; run a "
                     'worker there, or set network = "public" without the factor egress_mbps'
                 )
-            if why := egress.refusal(order.network, order.egress_mbps, linked=True):
+            if why := egress.no_cap(order.network, order.egress_mbps, linked=True):
                 return why
         if order.image is None and not (environment / DOCKERFILE).is_file():
             return (

@@ -50,7 +50,10 @@ class ProcessPods:
         """As `Pods.refuse` says."""
         if order.network == "allowlist":
             return 'a process pod has the whole network or none, no allowlist; set network = "none"'
-        if why := egress.refusal(order.network, order.egress_mbps, order.network in LINKED):
+        linked = order.network in LINKED
+        if why := egress.no_cap(order.network, order.egress_mbps, linked=linked):
+            return why
+        if linked and (why := egress.no_link()):
             return why
         if problem := template.refusal(order.environment, order.image):
             return problem
