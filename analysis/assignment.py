@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .arrays import Ints
+from ..models.errors import SampleTooSmall
+from .arrays import Floats, Ints
 from .cells import Cells
-from .clusters import clustered
+from .clusters import clustered, two_way
 from .effects import Between
 from .factor import Factor
 from .fit import Fit
@@ -75,7 +76,15 @@ def between_waves(fit: Fit, factor: str, unit: Unit) -> Between:
         level = cells.index(factor, fit.design.columns[i].level)
         here = _count(wave[(codes == level) | (codes == reference)])
         df[i] = max(here - 2, 0) if unit.testable else 0
-    return Between(clustered(fit, wave).covariance, df)
+    return Between(clustered(fit, wave).covariance, df, _both_ways(fit, wave))
+
+
+def _both_ways(fit: Fit, wave: Ints) -> Floats | None:
+    """Between waves and tasks; None with one task, or fewer trials than parameters."""
+    try:
+        return two_way(fit, fit.design.cells.codes["task"], wave).covariance
+    except SampleTooSmall:
+        return None
 
 
 def between_tasks(fit: Fit) -> Between:

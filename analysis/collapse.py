@@ -78,7 +78,8 @@ class _Sums:
 
 def _batches(rows: pl.LazyFrame, seekable: bool) -> Iterator[pl.DataFrame]:
     for batch in _slices(rows) if seekable else rows.collect_batches():
-        yield from batch.iter_slices(ROWS_AT_ONCE)
+        if batch.height:
+            yield from batch.iter_slices(ROWS_AT_ONCE)
 
 
 def _slices(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:

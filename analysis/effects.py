@@ -21,6 +21,8 @@ class LevelEffect:
         se_assigned, df, p, ci: between the units that count: tasks, or waves for a factor that was
             set per wave.
         p_holm: p adjusted over the levels of the factor.
+        se_two_way: of a factor set per wave, between waves and between tasks at once: would it
+            hold in other waves and on other tasks?
     """
 
     level: str
@@ -33,6 +35,7 @@ class LevelEffect:
     p_holm: float | None = None
     ci_same: Interval | None = None
     ci: Interval | None = None
+    se_two_way: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,10 +45,12 @@ class Between:
     Args:
         df: degrees of freedom of each effect's test, shape (p,); 0 where the units do not
             suffice for one.
+        two_way: covariance between waves and tasks, `V_w + V_t - V_wt`; None between tasks alone.
     """
 
     covariance: Floats
     df: Floats
+    two_way: Floats | None = None
 
 
 def level_effects(
@@ -78,6 +83,8 @@ def _effect(
     )
     if between is None:
         return row
+    if between.two_way is not None:
+        row = replace(row, se_two_way=_root(between.two_way[i, i]))
     se, df = _root(between.covariance[i, i]), float(between.df[i])
     if df <= 0.0 or se == 0.0:
         return replace(row, se_assigned=se)

@@ -8,7 +8,11 @@ filters; nothing is dropped without a word.
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+
+from ..models.errors import DesignError
+from .cells import Cells
 
 FOLDER = "hibayes"
 ALWAYS = ("band", "wave", "node", "hour_utc", "verdict", "cause")
@@ -36,9 +40,41 @@ def hibayes_frame(attempts: pl.DataFrame, experiment: str) -> pl.DataFrame:
     )
 
 
-def write_hibayes(folder: Path, attempts: pl.DataFrame, experiment: str) -> Path:
+def hibayes_of_cells(cells: Cells, dataset: str) -> pl.DataFrame:
+    """One row per trial of a table that others made; `epoch` counts the trials of a cell.
+
+    Raises:
+        DesignError: fractional rewards, of which cells hold sums alone.
+    """
+    if cells.fractional:
+        raise DesignError("single rewards cannot be had from sums; export the trials themselves")
+    rows = np.repeat(np.arange(len(cells)), cells.n)
+    epoch = np.arange(rows.size) - np.repeat(np.cumsum(cells.n) - cells.n, cells.n)
+    labels = {
+        ("model" if name == "entry" else name): np.array(cells.levels[name])[codes][rows]
+        for name, codes in cells.codes.items()
+    }
+    return pl.DataFrame(
+        {
+            "score": (epoch < cells.passed[rows]).astype(np.float64),
+            "model": labels.pop("model"),
+            "task": labels.pop("task"),
+            "dataset": [dataset] * rows.size,
+            "epoch": epoch + 1,
+            "infra_error": (epoch >= (cells.n - cells.infra)[rows]).astype(np.int8),
+            **labels,
+        }
+    )
+
+
+def write_frame(folder: Path, rows: pl.DataFrame) -> Path:
     """Write FOLDER/data.parquet; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "data.parquet"
-    hibayes_frame(attempts, experiment).write_parquet(path, compression="snappy")
+    rows.write_parquet(path, compression="snappy")
     return path
+
+
+def write_hibayes(folder: Path, attempts: pl.DataFrame, experiment: str) -> Path:
+    """Write FOLDER/data.parquet of a run's attempts; returns its path."""
+    return write_frame(folder, hibayes_frame(attempts, experiment))

@@ -50,7 +50,13 @@ def analyze(
     found = findings(cells, asked, known(run) if run else None)
     console = Console(stderr=as_json)
     if out is not None:
-        page = write_files(out, found, run, title="" if run else Path(source).name)
+        page = write_files(
+            out,
+            found,
+            run,
+            title="" if run else Path(source).name,
+            cells=None if run else cells,
+        )
         console.print(f"report: {page}", soft_wrap=True, markup=False, highlight=False)
     show(console, found, run, as_json=as_json)
     return 0

@@ -8,15 +8,17 @@ from pathlib import Path
 import polars as pl
 
 from ...models.errors import DesignError
+from ..cells import Cells
 from ..findings import Findings
 from ..findings_json import to_json
 from ..hibayes import FOLDER as HIBAYES
-from ..hibayes import write_hibayes
+from ..hibayes import hibayes_of_cells, write_frame, write_hibayes
 from ..run_facts import RunFacts
 from ..tables import Row, columns, tables
 from .page import page
 
 PAGE, DOCUMENT, TRIALS, TABLES = "report.html", "report.json", "trials.parquet", "tables"
+MOST_TRIALS = 1_000_000
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -26,18 +28,20 @@ def write_files(
     run: RunFacts | None = None,
     attempts: pl.DataFrame | None = None,
     title: str = "",
+    cells: Cells | None = None,
 ) -> Path:
     """Write the report; returns the path of its page.
 
     Makes `report.html`, `report.json`, `tables/*.csv` and, with attempts, `trials.parquet` and
-    `hibayes/data.parquet`. Files of these names are replaced.
+    `hibayes/data.parquet`; the latter from `cells` as well, of a table without fractional rewards
+    and of a million trials at most. Files of these names are replaced.
 
     Raises:
         DesignError: the folder cannot be written.
         InfranoiseError: the parts that draw charts are not installed.
     """
     try:
-        return _written(folder, found, run, attempts, title)
+        return _written(folder, found, run, attempts, title, cells)
     except OSError as error:
         raise DesignError(
             f"{folder}: the report cannot be written: {error.strerror}; name another folder with "
@@ -51,6 +55,7 @@ def _written(
     run: RunFacts | None,
     attempts: pl.DataFrame | None,
     title: str,
+    cells: Cells | None,
 ) -> Path:
     (folder / TABLES).mkdir(parents=True, exist_ok=True)
     document = json.dumps(to_json(found, run), indent=1, allow_nan=False, ensure_ascii=False)
@@ -62,6 +67,8 @@ def _written(
         attempts.write_parquet(draft)
         draft.replace(folder / TRIALS)
         write_hibayes(folder / HIBAYES, attempts, run.experiment.name)
+    elif cells is not None and not cells.fractional and cells.n.sum() <= MOST_TRIALS:
+        write_frame(folder / HIBAYES, hibayes_of_cells(cells, title))
     _replace(folder / PAGE, page(found, run, title))
     return folder / PAGE
 

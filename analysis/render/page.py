@@ -41,6 +41,7 @@ def page(found: Findings, run: RunFacts | None = None, title: str = "") -> str:
             title=title or (run.experiment.name if run else "Findings"),
             version=__version__,
             facts=_facts(found, run),
+            attempts=run is not None,
             unrecorded=unrecorded_lines(run.sources) if run else (),
             opening=found.opening,
             chapters=chapters(found, run),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from infranoise.analysis.absorbed import absorb
 from infranoise.analysis.attribution import FactorRow, attribute
 from infranoise.analysis.cells import Cells
+from infranoise.analysis.clusters import two_way
 from infranoise.analysis.columns import Columns
 from infranoise.analysis.components import components
 from infranoise.analysis.diagnosis import diagnose, gvif
@@ -146,6 +147,18 @@ def test_shocks_of_waves_do_not_pass_for_effects() -> None:
         within.append(row.levels[0].p_same <= 0.05)
     assert np.mean(between) < 0.09
     assert np.mean(within) > 0.15
+
+
+def test_a_factor_set_per_wave_has_an_error_for_other_waves_and_other_tasks(
+    observed: Cells,
+) -> None:
+    found = attribute(observed, [Factor("band", "trial"), Factor("conc", "wave", "batch")], draws=9)
+    band, conc = found.factors
+    fitted = fit(absorb(observed, ["band", "conc"], clusters=["batch"]))
+    task, wave = (fitted.design.cells.codes[name] for name in ("task", "batch"))
+    expected = np.sqrt(np.diag(two_way(fitted, task, wave).covariance)[fitted.design.of("conc")])
+    assert [level.se_two_way for level in conc.levels] == pytest.approx(expected)
+    assert [level.se_two_way for level in band.levels] == [None] * 5
 
 
 def test_a_factor_that_is_another_in_disguise_gets_no_numbers() -> None:

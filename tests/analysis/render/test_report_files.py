@@ -11,7 +11,9 @@ import pytest
 from rich.console import Console
 from sqlalchemy import Engine
 
+from infranoise.analysis.cells import Cells
 from infranoise.analysis.findings import findings
+from infranoise.analysis.hibayes import hibayes_of_cells
 from infranoise.analysis.read_ledger import Study, read_study
 from infranoise.analysis.render import files
 from infranoise.analysis.render.files import write_csv, write_files
@@ -19,6 +21,7 @@ from infranoise.analysis.render.terminal import findings_text
 from infranoise.analysis.run_facts import known, run_facts
 from infranoise.analysis.study_cells import study_cells
 from infranoise.analysis.tables import tables
+from infranoise.models.errors import DesignError
 
 type MakeLedger = Callable[..., Engine]
 
@@ -129,3 +132,24 @@ def test_every_table_of_the_report_can_be_had_as_csv(study: Study) -> None:
     assert {"task", "entry", "band", "task:band", "within", "total"} <= effects
     assert {row["factor"] for row in made["factor_levels"]} == {"band"}
     assert all("agree" in row for row in made["crosscheck"])
+
+
+def test_the_trials_of_a_table_are_there_for_hibayes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "page", lambda *_: "<!doctype html>")
+    labels = {"task": ["x", "x"], "entry": ["a", "a"], "band": ["1x", "3x"], "node": ["n", "m"]}
+    cells = Cells.of_counts(labels, n=[3, 2], passed=[1, 2], infra=[1, 0])
+    write_files(tmp_path, findings(cells), title="theirs.csv", cells=cells)
+    rows = pl.read_parquet(tmp_path / "hibayes" / "data.parquet")
+    assert rows.columns == ["score", "model", "task", "dataset", "epoch", "infra_error", "band",
+                            "node"]  # fmt: skip
+    assert rows.select("band", "epoch", "score", "infra_error").rows() == [
+        ("1x", 1, 1.0, 0), ("1x", 2, 0.0, 0), ("1x", 3, 0.0, 1), ("3x", 1, 1.0, 0),
+        ("3x", 2, 1.0, 0),
+    ]  # fmt: skip
+    fractions = Cells.of_counts(
+        labels, n=[3, 2], passed=[0, 0], reward_sum=[0.5, 0.7], reward_sumsq=[0.2, 0.4]
+    )
+    with pytest.raises(DesignError, match="single rewards"):
+        hibayes_of_cells(fractions, "theirs")
