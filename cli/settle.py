@@ -1,6 +1,7 @@
 """From an experiment file to what will run here: tasks found, runtime settled, misfits named."""
 
 import os
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -107,7 +108,9 @@ def _refuse_caps(experiment: Experiment, why: str, network: str) -> None:
 def this_machine() -> Machine:
     """The machine that this runs on, as tasks are held against it."""
     memory = memory_for_pods(Files(Path("/")))
-    return Machine(cpus=os.cpu_count() or 1, memory_bytes=memory or None)
+    return Machine(
+        cpus=os.cpu_count() or 1, memory_bytes=memory or None, architecture=platform.machine()
+    )
 
 
 def find(

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from .shell_options import ShellOptions
 from .value import Value
 
-BUILT_IN = ("oracle", "nop", "command", "policy")
+BUILT_IN = ("oracle", "nop", "command", "policy", "shell")
 
 
 class Entry(Value):

@@ -9,14 +9,19 @@ from .spec import MIB
 from .task import Task
 from .value import Value
 
+PROCESSORS = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}
 Kind = Literal["task", "infrastructure", "notice"]
 
 
 class Machine(Value):
-    """What a task is held against: cores, and bytes that floors may take (None: not known)."""
+    """What a task is held against: cores, and bytes that floors may take (None: not known).
+
+    `architecture` is as the kernel names it; "": not known.
+    """
 
     cpus: int
     memory_bytes: int | None = None
+    architecture: str = ""
     name: str = "this machine"
 
 
@@ -62,6 +67,7 @@ def _of(
     yield from _not_for_a_cluster(task, experiment)
     yield from _not_to_be_capped(task, experiment)
     yield from _too_large(task, experiment, machine)
+    yield from _made_for_another_processor(task, machine)
     missing = [name for name in task.unresolved if environ is None or name not in environ]
     if missing and environ is None:
         yield (
@@ -87,6 +93,22 @@ def _of(
 def _not_to_be_capped(task: Task, experiment: Experiment) -> Iterator[tuple[Kind, str]]:
     if experiment.factors.egress_mbps and task.network_mode == "no-network":
         yield "notice", "has no network: the levels of egress_mbps are alike for it"
+
+
+def _made_for_another_processor(task: Task, machine: Machine) -> Iterator[tuple[Kind, str]]:
+    """Converted benchmarks name images that say in their names for which processor they are."""
+    file = task.environment / "Dockerfile"
+    lines = file.read_text(errors="replace").splitlines() if file.is_file() else []
+    images = [task.image or "", *(line for line in lines if line.upper().startswith("FROM "))]
+    for wanted, names in PROCESSORS.items():
+        if machine.architecture in ("", wanted):
+            continue
+        if any(name in image for image in images for name in names):
+            yield (
+                "infrastructure",
+                f"its image is for {wanted}, {machine.name} is {machine.architecture}: emulated it "
+                "would run, many times slower; run it on another machine",
+            )
 
 
 def _not_for_a_cluster(task: Task, experiment: Experiment) -> Iterator[tuple[Kind, str]]:

@@ -62,7 +62,8 @@ def expense(made: Plan, measured_usd: Mapping[str, float] | None = None) -> Expe
             parts.setdefault(model, []).append(
                 _of_entry(experiment, model, count, before.get(name))
             )
-    return Expense(tuple(_merged(each) for each in parts.values()), experiment.run.budget_usd)
+    ordered = (_merged(parts[model]) for model in experiment.models if model in parts)
+    return Expense(tuple(ordered), experiment.run.budget_usd)
 
 
 def _of_entry(

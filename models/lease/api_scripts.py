@@ -16,7 +16,7 @@ end
 local lease = redis.call('HMGET', P .. 'lease:' .. ARGV[1], 'fence', 'started')
 if not lease[1] then return refuse('over') end
 if lease[1] ~= ARGV[2] then return refuse('replayed') end
-if lease[2] ~= '1' then return refuse('not_begun') end
+if lease[2] == '0' then return refuse('not_begun') end
 local got = redis.call('HMGET', spent, 'calls', 'tokens', 'micros')
 for i, name in ipairs({'calls', 'tokens', 'usd'}) do
   local most = tonumber(ARGV[i + 2])
