@@ -11,16 +11,15 @@ from ....models import kube_reading
 from ....models.errors import PodLost, Refused, StartFailed, Unschedulable
 from ....models.kube_evidence import KubeEvidence
 from ....models.kube_pod import KubePod, kube_pod
-from ....models.seating import dealt
 from ..pod import PodOrder
-from . import seats, words
 from . import start as kubernetes_start
+from . import words
 from .api import Api, ApiTrouble
-from .cluster import SYNC_S, Cluster, unfitting
+from .cluster import Cluster, unfitting
 from .diary import Diary
 from .limits import strangers, surprises
+from .placing import settle
 from .profiles import Profiles
-from .runs import may_not
 from .start import Patience
 from .watch import gone
 
@@ -80,7 +79,7 @@ class Life:
         """
         if (refusal := self._cluster.reflector.feed.refusal) is not None:
             raise StartFailed(f"pods cannot be watched: {refusal}")
-        self._place = self._settle()
+        self._place = settle(self._cluster, self._order)
         manifest = words.manifest(self._order, self._shape, time.time(), self._place)
         self._refuse_what_fits_nowhere(manifest)
         self._cluster.reflector.expect(self._name)
@@ -158,31 +157,6 @@ class Life:
         self._cluster.reflector.wait(
             self._uid, lambda history: not history or _over(history), STATUS_LAGS_S
         )
-
-    def _settle(self) -> words.Place:
-        """Where it is to go, and whose it is.
-
-        Raises:
-            StartFailed: the cluster does not answer.
-        """
-        owner, nodes = self._owner(), list[str]()
-        if self._order.seat and self._cluster.nodes.feed.wait(SYNC_S):
-            known = self._cluster.nodes.objects()
-            nodes = [n["metadata"]["name"] for n in known if seats.open_to(n, self._asked)]
-        return words.Place(
-            slot=self._cluster.berths.take(self._asked.pods_per_node),
-            dealt=dealt(nodes, self._order.seat) if self._order.seat else (),
-            owner=owner,
-        )
-
-    def _owner(self) -> Mapping[str, Any] | None:
-        try:
-            return self._cluster.runs.owner(self._order.experiment).reference
-        except ApiTrouble as trouble:
-            if not may_not(trouble):
-                raise StartFailed(f"the run's ConfigMap cannot be made: {trouble}") from trouble
-            LOG.warning("pods have no owner, and go by their expiry alone: %s", trouble)
-            return None
 
     def _remove(self) -> None:
         """Say that it is us, then delete, and hear the pod out."""

@@ -1,11 +1,9 @@
 """One attempt's pod in a cluster."""
 
 import io
-import tarfile
-import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Self
 
@@ -19,18 +17,16 @@ from ...meters.load import read_load
 from ...meters.procfs import Told
 from .. import archive
 from ..pod import PodOrder, Whereabouts
-from . import limits, scripts, words
+from . import files, limits, scripts, words
 from .api import ApiTrouble
-from .channel import STDERR, STDOUT
+from .channel import STDOUT
 from .cluster import Cluster
 from .counters import after_the_end, from_files
 from .diary import Diary
-from .exec import Execution, Place, Script, mark
+from .exec import Execution, Place
 from .life import Life
 
-NO_SUCH_PATH = 3
 QUIESCE_TRIES = 5
-SPOOL_BYTES = 8 * 1024 * 1024
 
 
 class KubernetesPod:
@@ -112,23 +108,12 @@ class KubernetesPod:
         raise self._life.lost("its processes cannot be killed")
 
     def upload(self, source: Path, target: PurePosixPath) -> None:
-        """Copy in, as `Pod.upload` says: a tar stream whose length is told beforehand.
+        """Copy in, as `Pod.upload` says.
 
         Raises:
             PodLost: the pod has no `tar`, or not every byte arrived.
         """
-        with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
-            for piece in archive.pack(source, target):
-                spool.write(piece)
-            size_bytes = spool.tell()
-            spool.seek(0)
-            word = mark()
-            script = Script(scripts.unpacking(size_bytes, word), word, spool.read())
-        execution = self._execution()
-        complaint = b"".join(self._output(execution, script, STDERR))
-        if execution.code() != 0:
-            told = complaint.decode("utf-8", "replace").strip()
-            raise self._life.lost(f"{target} could not be uploaded ({execution.code()}): {told}")
+        files.upload(self._execution(), self._life.lost, source, target)
 
     def download(self, source: PurePosixPath, target: Path) -> bool:
         """Copy out, as `Pod.download` says.
@@ -137,17 +122,7 @@ class KubernetesPod:
             PodLost: the stream broke off before its end.
         """
         cap_bytes = self._order.limits.storage_ceiling_bytes or archive.DOWNLOAD_CAP_BYTES
-        word, execution = mark(), self._execution()
-        script = Script(scripts.packing(str(source), word), word)
-        pieces = self._output(execution, script, STDOUT)
-        with closing(pieces):
-            first = next(pieces, b"")
-            if execution.code() == NO_SUCH_PATH or not first:
-                return self._nothing_there(execution)
-            try:
-                return archive.unpack(_chained(first, pieces), target, cap_bytes)
-            except tarfile.TarError as error:
-                raise self._life.lost(f"{source}: its archive broke off: {error}") from error
+        return files.download(self._execution(), self._life.lost, source, target, cap_bytes)
 
     def counters(self) -> Counters:
         """What the pod has consumed: its control group's own counters, read in the pod.
@@ -224,21 +199,6 @@ class KubernetesPod:
                 out.write(content)
         return out.getvalue().decode("utf-8", "replace")
 
-    def _output(self, execution: Execution, script: Script, wanted: int) -> Generator[bytes]:
-        try:
-            for channel, content in execution.output(script):
-                if channel == wanted:
-                    yield content
-        except ApiTrouble as trouble:
-            raise self._life.lost(str(trouble)) from trouble
-        if execution.code() is None:
-            raise self._life.lost("the connection ended before the command")
-
-    def _nothing_there(self, execution: Execution) -> bool:
-        if execution.code() not in (0, NO_SUCH_PATH):
-            raise self._life.lost(f"its files cannot be packed (exit code {execution.code()})")
-        return False
-
     def _without_a_last_word(self, execution: Execution, result: ExecResult) -> ExecResult:
         """The end of a command whose shell fell with it: by the command's own hand, or the pod's.
 
@@ -262,8 +222,3 @@ class KubernetesPod:
             return self._read("echo alive").strip() == "alive"
         except (ApiTrouble, PodLost):
             return False
-
-
-def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
