@@ -8,6 +8,7 @@ from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -122,4 +123,4 @@ class RunProgress:
             infra = Text(str(counts[2]), style="red" if counts[2] else "")
             table.add_row(Text(band), str(counts[0]), str(counts[1]), infra)
         bar = ProgressBar(total=max(1, self._total), completed=self._done, width=60)
-        return Group(Text(self._summary()), bar, table)
+        return Group(Text(self._summary()), Padding(bar, (0, 0, 1, 0)), table)
