@@ -27,7 +27,9 @@ from .network import NAMES, Networks
 from .watch import Blind
 
 LOG = logging.getLogger(__name__)
-NOT_RUNNING = "is not running"  # the engine's words, in 409 and 500 answers
+# The engine's words, in 409, 500 and 404 answers; the last is of a container that ended between a
+# command's making and its start.
+NOT_BEGUN = ("is not running", "No such exec instance")
 
 
 class DockerPod:
@@ -186,7 +188,7 @@ class DockerPod:
         try:
             result = execution.run()
         except APIError as error:
-            if NOT_RUNNING in explain(error):
+            if any(words in explain(error) for words in NOT_BEGUN):
                 return None
             raise
         if execution.started:

@@ -226,6 +226,23 @@ def test_a_command_that_kills_all_it_sees_does_not_take_the_pod_with_it(
     assert after.memory_peak_bytes == 32 * MIB
 
 
+def test_a_command_that_meets_a_pod_on_its_way_down_is_run_in_its_next_life(
+    pod_of: PodOf, docker_order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = docker.APIClient.exec_create
+
+    def create_and_lose(client: docker.APIClient, container: str, *words: Any, **more: Any) -> Any:
+        monkeypatch.setattr(docker.APIClient, "exec_create", create)
+        made = create(client, container, *words, **more)
+        client.wait(container)
+        return made
+
+    with pod_of(docker_order()) as pod:
+        pod.exec(["sh", "-c", "setsid sh -c 'sleep 1; kill -9 -1' >/dev/null 2>&1 &"])
+        monkeypatch.setattr(docker.APIClient, "exec_create", create_and_lose)
+        assert pod.exec(["echo", "alive"]).stdout.tail == "alive\n"
+
+
 def test_output_that_arrives_with_the_engines_headers_is_not_lost(
     engine: docker.APIClient, docker_order: Order, relay: Callable[[float], Any], tmp_path: Path
 ) -> None:
