@@ -23,7 +23,7 @@ from .way import unreachable, way_of_pulse, way_to_work
 
 BEAT_S = 2.0
 TTL_MS = 6_000  # three heartbeats
-CUT_OFF_S = 2 * TTL_MS / 1000  # by then home has ended our leases, if it is alive
+CUT_OFF_S = TTL_MS / 1000 + BEAT_S  # by then home has ended our leases, if it is alive
 ASK_AGAIN_S = 1.0
 log = logging.getLogger(__name__)
 

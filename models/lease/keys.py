@@ -9,7 +9,7 @@
 | `infranoise:held:<node>` | set | attempts that a node holds |
 | `infranoise:fence` | counter | the next fencing token |
 | `infranoise:leader` | hash | token and fence of the scheduler that leads; ends by itself |
-| `infranoise:reaper` | hash | the last sign that the server can be heard; until when no lease ends |
+| `infranoise:reaper` | hash | the last sign that the server is heard; until when no lease ends |
 | `infranoise:records` | stream | attempt records on their way home |
 | `infranoise:cancel` | set | attempts that are to be stopped where they run |
 | `infranoise:spent:<attempt>:<fence>` | hash | calls, tokens, micro-dollars, refusals |

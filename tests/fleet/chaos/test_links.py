@@ -24,7 +24,7 @@ from infranoise.models.ledger.reading import AttemptLine
 
 CUT, MUTE, DEAF, SLOW = NODES = ("cut", "mute", "deaf", "slow")
 AWAY = (CUT, MUTE, DEAF)
-LONG = "sleep 25; touch answer"  # longer than a node stays away
+LONG = "sleep 20; touch answer"  # longer than a node stays away
 MAX_ATTEMPTS = 8
 
 
