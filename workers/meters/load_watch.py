@@ -59,11 +59,13 @@ class LoadWatch:
     def _sample(self) -> None:
         """Sample until no span is open for a while; the next span starts another thread."""
         while True:
-            idle = self._idle.wait(self.every_s)
+            if self._idle.wait(self.every_s):
+                with self._lock:
+                    if not self._open:
+                        self._thread = None
+                        return
+                continue
             seen = self.read()
             with self._lock:
-                if idle and not self._open:
-                    self._thread = None
-                    return
                 for one in self._open:
                     one.peak = one.peak.worst(seen)

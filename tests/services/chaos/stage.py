@@ -88,7 +88,8 @@ class Stage:
         state.mkdir(parents=True, exist_ok=True)
         asked = ("--slots", str(self.slots), "--cpus", "64", "--grace", f"{grace_s:g}")
         words = ("worker", "--node", node, *asked)
-        self._add(node, words, {"INFRANOISE_STATE": str(state)}, inside, broker)
+        quiet = {"INFRANOISE_STATE": str(state), "INFRANOISE_PROBE_EVERY": "0"}
+        self._add(node, words, quiet, inside, broker)
 
     def _add(
         self,
