@@ -24,19 +24,21 @@ from .side import Side
 from .sides import A, B, Paired, pair, totals
 from .strata import Strata, strata_by_level
 from .unmatched import Unmatched
+from .words import counted
 
 type Word = Verdict | Literal["UNKNOWN"]
 
 
 @dataclass(frozen=True, slots=True)
 class SideScored:
-    """One side on the tasks that both ran."""
+    """One side on the tasks that both ran; `unended` trials, of all its tasks, have no outcome."""
 
     name: str
     n: int
     infra_errors: int
     infra_rate: Rate
     score: Scores
+    unended: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,8 @@ def compare(
     settings, missing = compared(a.configuration, b.configuration), _missing_bounds(least, most)
     same = is_matched(settings) if matched is None else matched
     return Comparison(
-        a=_scored(a.name, paired, A),
-        b=_scored(b.name, paired, B),
+        a=_scored(a, paired, A),
+        b=_scored(b, paired, B),
         difference=_difference(strict),
         excluded=None if left_out is None else _difference(left_out),
         bounds=Interval(least.est, most.est),
@@ -133,7 +135,9 @@ def compare(
         credibility=_credibility(strict, noise, same),
         settings=settings,
         settling=settling(strict, margin, _samples(paired)),
-        gate=None if limit is None else gate(limit, strict, left_out, least, most, paired),
+        gate=None
+        if limit is None
+        else gate(limit, strict, left_out, least, most, _not_compared(a, b, paired)),
         tasks=paired.tasks,
         same_counts=_same_counts(*paired.tables()),
         only_a=paired.only_a,
@@ -141,6 +145,15 @@ def compare(
         entries=paired.entries,
         bands=paired.bands,
     )
+
+
+def _not_compared(a: Side, b: Side, paired: Paired) -> str:
+    """What is not there to be compared, as the begin of a sentence; "" where all is there."""
+    alone, unended = len(paired.only_a) + len(paired.only_b), a.unended + b.unended
+    told = [f"{counted(alone, 'task')} ran on one side only"] if alone else []
+    if unended:
+        told.append(f"{counted(unended, 'trial')} without an outcome")
+    return " and ".join(told)
 
 
 def _bounds(paired: Paired) -> tuple[Contrast, Contrast]:
@@ -178,15 +191,16 @@ def _difference(found: Contrast) -> Difference:
     )
 
 
-def _scored(name: str, paired: Paired, side: str) -> SideScored:
-    n, infra = totals(paired.cells)[side]
-    which = (A, B).index(side)
+def _scored(side: Side, paired: Paired, level: str) -> SideScored:
+    n, infra = totals(paired.cells)[level]
+    which = (A, B).index(level)
     strict, missing = (score(paired.tables(m)[which]) for m in ("strict", "infra"))
     assert strict is not None
     assert missing is not None
     excluded = score(paired.tables("excluded")[which])
     bounds = Interval(strict.est, min(1.0, strict.est + missing.est))
-    return SideScored(name, n, infra, rate(infra, n), Scores(strict, excluded, bounds))
+    scores = Scores(strict, excluded, bounds)
+    return SideScored(side.name, n, infra, rate(infra, n), scores, side.unended)
 
 
 def _credibility(found: Contrast, noise: Unmatched | None, matched: bool) -> Credibility:

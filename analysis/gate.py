@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .contrasts import Contrast
-from .sides import Paired
 from .tails import critical
-from .words import counted
 
 type Decision = Literal["GO", "NO-GO", "INCONCLUSIVE"]
 type Missing = Literal["unknown", "failed"]
@@ -26,7 +24,8 @@ CONFIDENCE = 0.95
 @dataclass(frozen=True, slots=True)
 class Limit:
     """How far b may fall behind a, a fraction; on these tasks or on new ones; `common_tasks`: tasks
-    that only one side ran are left out on purpose; `infra_errors`: what their outcomes count as."""
+    that only one side ran, and trials that never ended, are left out on purpose; `infra_errors`:
+    what their outcomes count as."""
 
     max_drop: float
     target: Literal["same", "new"] = "same"
@@ -58,13 +57,14 @@ def gate(
     excluded: Contrast | None,
     least: Contrast,
     most: Contrast,
-    paired: Paired,
+    not_compared: str,
 ) -> Gate:
     """Decide.
 
     Args:
         strict, excluded: b minus a with infra errors as failures, and left out.
         least, most: with every missing outcome against b, and for it.
+        not_compared: what one side lacks, in words; "" where all is there.
     """
     if limit.infra_errors == "failed":
         least = most = strict
@@ -79,12 +79,11 @@ def gate(
         reason = f"infra errors count as failures{few}"
     else:
         reason = _reason(decision, told, without, low is None)
-    alone = len(paired.only_a) + len(paired.only_b)
-    if alone and not limit.common_tasks and decision == "GO":
+    if not_compared and not limit.common_tasks and decision == "GO":
         decision = "INCONCLUSIVE"
         reason = (
-            f"{counted(alone, 'task')} ran on one side only, and what is missing may be what "
-            "fails; run the rest, or say --common-tasks"
+            f"{not_compared}: what is missing may be what fails; run the rest, or say "
+            "--common-tasks"
         )
     return Gate(
         decision, limit.max_drop, limit.target, limit.infra_errors, low, high, told, without, reason

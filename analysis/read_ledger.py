@@ -1,7 +1,8 @@
 """A ledger as what analysis wants: cells from its counts, and its attempts as a table."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 from sqlalchemy import Engine
@@ -27,9 +28,9 @@ class Study:
     """What a ledger holds of one experiment.
 
     `cells` hold accepted outcomes only; `attempts` every attempt (see `attempt_frame`). `planned`
-    counts trials. `nodes` are the last profiles of the nodes that attempts ran on; `sources` are
-    what was imported, none where the experiment was run here. `stopped` is what a run that ended
-    early had seen, as JSON.
+    counts trials, `planned_of` those of each entry. `nodes` are the last profiles of the nodes that
+    attempts ran on; `sources` are what was imported, none where the experiment was run here.
+    `stopped` is what a run that ended early had seen, as JSON.
     """
 
     experiment: Experiment
@@ -43,6 +44,7 @@ class Study:
     events: tuple[reading.Event, ...]
     sources: tuple[Source, ...]
     stopped: str | None = None
+    planned_of: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_study(engine: Engine, name: str | None = None) -> Study:
@@ -68,7 +70,15 @@ def read_study(engine: Engine, name: str | None = None) -> Study:
         events=reading.events(engine, name),
         sources=sources(engine, name),
         stopped=last_document(engine, name, STOPPED),
+        planned_of=_planned_of(counts),
     )
+
+
+def _planned_of(counts: Sequence[CellCounts]) -> Mapping[str, int]:
+    planned: Counter[str] = Counter()
+    for cell in counts:
+        planned[cell.entry] += cell.planned
+    return planned
 
 
 def read_cells(engine: Engine, name: str | None = None) -> Cells:

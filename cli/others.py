@@ -176,7 +176,8 @@ def compare(
         bool,
         typer.Option(
             "--common-tasks",
-            help="Tasks that only one side ran are left out on purpose.",
+            help="Tasks that only one side ran, and trials without an outcome, are left out on "
+            "purpose.",
             envvar="INFRANOISE_COMMON_TASKS",
         ),
     ] = False,

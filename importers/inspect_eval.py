@@ -22,7 +22,7 @@ from .untold import named_task
 
 @dataclass(frozen=True, slots=True)
 class Eval:
-    """What a log tells of all its samples. `scorer` is the one that counts."""
+    """What a log tells of all its samples. `scorer` is the one that counts; `planned` samples."""
 
     task: str
     id: str
@@ -36,6 +36,7 @@ class Eval:
     concurrency: int | None
     time_limit_s: float | None
     task_version: str
+    planned: int | None
     stated: Mapping[str, Any]
 
 
@@ -64,6 +65,7 @@ def eval_of(path: Path, head: Object, choices: Choices) -> Eval:
         concurrency=count(config.get("max_sandboxes")) or count(config.get("max_samples")),
         time_limit_s=number(config.get("time_limit")) or number(config.get("working_limit")),
         task_version=str(spec.get("task_version", "")),
+        planned=_planned(path, spec, config),
         stated=results,
     )
 
@@ -71,6 +73,13 @@ def eval_of(path: Path, head: Object, choices: Choices) -> Eval:
 def task_of(head: Eval, sample: str) -> Task:
     """A sample as a task of ours: an Inspect task is a whole benchmark."""
     return named_task(f"{head.task}/{sample}")
+
+
+def _planned(path: Path, spec: Object, config: Object) -> int | None:
+    """Samples times epochs; None where an old log does not list them."""
+    dataset = part(path, "eval.dataset", spec.get("dataset"))
+    ids = items(path, "eval.dataset.sample_ids", dataset.get("sample_ids"))
+    return len(ids) * (count(config.get("epochs")) or 1) if ids else None
 
 
 def _sandbox(raw: object) -> str:

@@ -35,6 +35,11 @@ def read_inspect(paths: Sequence[Path], choices: Choices, account: Account) -> I
         for found in logs_in(path, account.faults):
             read = log.archive if found.suffix == ".eval" else log.document
             yield Unit(found, read(found), streamed=True)
+    account.lacks(
+        "samples that never ended",
+        "the logs that were cut off list them and hold nothing of them; they are not counted",
+        log.never_ended,
+    )
     lacking(account, log.seen, log.unfinished, log.invalidated)
 
 
@@ -44,6 +49,7 @@ class _Logs:
     def __init__(self, choices: Choices, account: Account) -> None:
         self._choices, self._account = choices, account
         self.seen, self.unfinished, self.invalidated = Tally(), 0, 0
+        self.never_ended = 0
 
     def archive(self, path: Path) -> Iterator[ForeignTrial]:
         """The trials of a `.eval` log."""
@@ -83,6 +89,8 @@ class _Logs:
         self._account.totals += totals(told, tally)
         self.seen += tally
         self.unfinished += not told.ended
+        if not told.ended and told.planned is not None:
+            self.never_ended += max(0, told.planned - tally.samples)
         self.invalidated += head.get("invalidated") is True
 
 

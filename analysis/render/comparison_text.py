@@ -65,6 +65,13 @@ def _lines(found: Comparison) -> list[str]:
     ]
     if alone:
         lines.append(f"Left out: {' and '.join(alone)}.")
+    unended = [
+        f"{counted(side.unended, 'trial')} of {one_line(side.name, 40)}"
+        for side in (found.a, found.b)
+        if side.unended
+    ]
+    if unended:
+        lines.append(f"Without an outcome, and not counted: {' and '.join(unended)}.")
     return [*lines, *filter(None, [twice_sentence(found)])]
 
 

@@ -181,6 +181,17 @@ def test_tasks_that_one_side_lost_do_not_go_unnoticed() -> None:
     assert meant.gate.decision == "GO"
 
 
+def test_trials_that_never_ended_do_not_go_unnoticed() -> None:
+    cut_off = replace(side("b", 6), unended=7)
+    found = compare(side("a", 5), cut_off, limit=Limit(0.1))
+    assert found.gate is not None
+    assert (found.gate.decision, found.b.unended) == ("INCONCLUSIVE", 7)
+    assert "7 trials without an outcome" in found.gate.reason
+    worse = compare(side("a", 5), replace(side("b", 1), unended=7), limit=Limit(0.1))
+    assert worse.gate is not None
+    assert worse.gate.decision == "NO-GO"
+
+
 def test_under_the_limits_that_count_an_infra_error_is_a_failure() -> None:
     a, b = side("a", 5), side("b", 2, infra=4)
     asked = compare(a, b, limit=Limit(0.08))

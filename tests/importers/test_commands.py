@@ -15,7 +15,15 @@ from infranoise.importers import bring as bringing
 from infranoise.models.card import Card
 from infranoise.models.errors import DesignError, LedgerError
 
-from .conftest import harbor_job, harbor_result, inspect_archive, inspect_sample, tb_run, tb_trial
+from .conftest import (
+    harbor_job,
+    harbor_result,
+    inspect_archive,
+    inspect_sample,
+    tb_run,
+    tb_trial,
+    write,
+)
 
 Run = Callable[..., Result]
 TIMED_OUT = ("AgentTimeoutError", "Agent execution timed out after 30.0 seconds")
@@ -293,6 +301,17 @@ def test_a_place_that_cannot_be_written_is_named(
     jobs(tmp_path, "a", {"t": 1})
     with pytest.raises(DesignError, match=r"/proc[^:]*: cannot be written: .*; name another place"):
         run(*words)
+
+
+def test_a_job_that_was_cut_off_does_not_pass_the_gate(run: Run, tmp_path: Path) -> None:
+    tasks = {f"t{k}": 2 for k in range(6)}
+    jobs(tmp_path, "a", tasks)
+    cut_off = jobs(tmp_path, "b", dict.fromkeys(tasks, 4))
+    write(cut_off / "t0__next" / "config.json", {})
+    result = run("compare", "a", "b", "--gate", "--max-drop", 5)
+    assert result.exit_code == 5
+    assert "1 trial without an outcome: what is missing may be what fails" in flat(result)
+    assert run("compare", "a", "b", "--gate", "--common-tasks").exit_code == 0
 
 
 ADDRESSES = {

@@ -140,10 +140,13 @@ def test_totals_agree_and_left_out_errors_are_told(take: Take, tmp_path: Path) -
 
 def test_a_log_that_was_cut_off_tells_what_it_has(take: Take, tmp_path: Path) -> None:
     head = inspect_head(status="started", results=None)
+    head["eval"]["dataset"] = {"sample_ids": ["s", "t", "u"]}
+    head["eval"]["config"]["epochs"] = 2
     samples = [inspect_sample("s"), inspect_sample("t", None, completed=False)]
     took = take("inspect", inspect_archive(tmp_path / "a.eval", samples, head))
     assert took.outcomes == {"toy/s": ("passed", "")}
     assert took.lacks["logs cut off"] == 1
+    assert took.lacks["samples that never ended"] == 4
     assert sum(cell.planned for cell in took.cells) == 2
 
 
