@@ -99,8 +99,14 @@ def nodes_table(nodes: Sequence[NodeState]) -> Table:
             Text(node.id),
             Text(node.condition, style=STYLE.get(node.condition, "")),
             f"{total.slots - free.slots}/{total.slots}",
-            f"{free.cpu_m / 1000:g}/{total.cpu_m / 1000:g}",
-            f"{free.memory_bytes / MIB:.0f}/{total.memory_bytes / MIB:.0f}",
+            *(
+                ("a cluster's", "a cluster's")
+                if total.of_a_cluster
+                else (
+                    f"{free.cpu_m / 1000:g}/{total.cpu_m / 1000:g}",
+                    f"{free.memory_bytes / MIB:.0f}/{total.memory_bytes / MIB:.0f}",
+                )
+            ),
             f"{node.silent_s:.0f} s ago",
             ", ".join(sorted(node.runtimes or ())) or "-",
             str(node.hello.get("version", "-")),

@@ -3,11 +3,10 @@
 import os
 from pathlib import Path
 
-from ..models.lease.capacity import Capacity
+from ..models.lease.capacity import CLUSTER_BYTES, CLUSTER_CPUS, Capacity
 from .meters.procfs import Files
 from .settings import WorkerSettings
 
-CLUSTER_CPUS, CLUSTER_BYTES = 1 << 20, 1 << 50  # more than a cluster has: it says no itself
 KEPT_BACK = 0.05  # of the memory: for the worker, the kernel and the page cache
 
 

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from ..limits import Limits
 
+CLUSTER_CPUS, CLUSTER_BYTES = 1 << 20, 1 << 50
+"""What a worker offers whose pods are a cluster's: more than there is. The cluster says no itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
@@ -12,6 +15,11 @@ class Capacity:
     cpu_m: int
     memory_bytes: int
     slots: int = 1
+
+    @property
+    def of_a_cluster(self) -> bool:
+        """Whether floors are a cluster's to hold, and slots alone are counted."""
+        return self.memory_bytes == CLUSTER_BYTES
 
     def holds(self, other: "Capacity") -> bool:
         """Whether `other` fits into this."""
