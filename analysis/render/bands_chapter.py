@@ -39,7 +39,7 @@ def bands_chapter(found: Findings) -> Chapter:
     return Chapter(
         anchor="bands",
         title="Score and infra errors by band",
-        lead=_lead(found),
+        lead=_lead(found) + _uneven(found),
         figures=tuple(figures) if rows else (),
         tables=tuple(bands_tables(found)),
         notes=_notes(found),
@@ -110,8 +110,6 @@ def _notes(found: Findings) -> tuple[str, ...]:
             "No column names the tasks: all trials are one stratum. Nothing can be paired by task, "
             "so that the same-task p is about the naive one, and nothing be said of other tasks.",
         )
-    if told := _uneven(found):
-        notes.insert(0, told)
     notes += _split_notes(found)
     if flags:
         notes.append(f"Flags: {listed(sorted(flags))}.")
@@ -132,9 +130,8 @@ def _uneven(found: Findings) -> str:
     if not beside:
         return ""
     return (
-        f"Beware: the band goes together with {listed(beside)} by more than chance, and the lifts "
-        'here do not adjust for that. Under "What moves the score" the same bands stand beside '
-        "these factors, adjusted."
+        f" Beware: the band goes together with {listed(beside)} by more than chance, and these "
+        "lifts do not adjust for that; the chapter on what moves the score does."
     )
 
 

@@ -17,7 +17,7 @@ def forest_chart(rows: Rows, labels: Sequence[str]) -> Spec:
     base = alt.Chart(data(rows)).encode(y=y)
     zero = alt.Chart(data([{"zero": 0}])).mark_rule(color=MUTED, strokeDash=[4, 4])
     colour = alt.condition("datum.role == 'observed'", alt.value(MUTED), alt.value(ACCENT))
-    title = "effect on the score, points"
+    title = "difference of the score, points"
     layers = [
         zero.encode(x=alt.X("zero:Q", title=title, axis=alt.Axis(tickCount=7))),
         base.mark_rule(strokeWidth=1.25).encode(x="lo:Q", x2="hi:Q", color=colour),

@@ -105,6 +105,8 @@ def _share(found: Components, variance: float | None) -> str:
 
 
 def _notes(found: Components) -> tuple[str, ...]:
+    if not _parts(found):
+        return ()
     notes = ["A component below 0 is kept as it is: its noise was subtracted, and nothing is left."]
     if Flag.INCOMPLETE in found.flags:
         kept = counted(found.tasks, "task")

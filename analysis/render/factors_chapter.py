@@ -158,6 +158,10 @@ def _role(row: FactorRow) -> str:
     return f"assigned per {row.assignment}{waves}"
 
 
+def _kind(row: FactorRow) -> str:
+    return "association" if row.role == "observed" else "assigned"
+
+
 def _levels(factors: Sequence[FactorRow]) -> Table:
     return table(
         "Each level against its reference, other factors held, in points; the second p is between "
@@ -165,7 +169,7 @@ def _levels(factors: Sequence[FactorRow]) -> Table:
         ("factor", "role", "level", "against", "difference", "same tasks", "p", "between units",
          "p", "Holm"),
         [
-            (Cell(row.factor, "name"), _role(row), level.level, row.reference, *_level_cells(level))
+            (Cell(row.factor, "name"), _kind(row), level.level, row.reference, *_level_cells(level))
             for row in factors
             for level in row.levels
         ],
