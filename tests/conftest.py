@@ -19,6 +19,28 @@ from infranoise.models.spec import Spec
 from infranoise.models.task import Task
 
 REAL_CLUSTER = "INFRANOISE_TEST_KUBECONFIG"
+LONGEST_FIRST = (  # files that wait for real pods, servers and clocks; a file runs on one worker
+    "workers/pods/test_contract_kubernetes.py",
+    "cli/test_run.py",
+    "fleet/test_compose.py",
+    "fleet/test_fleet.py",
+    "workers/test_attempt.py",
+    "workers/pods/test_contract_docker.py",
+    "workers/kube/test_attempts.py",
+    "cli/test_interrupt.py",
+    "workers/pods/docker/test_docker.py",
+    "cli/test_models_run.py",
+    "cli/test_run_ways.py",
+    "workers/test_withdrawn.py",
+    "workers/pods/test_process.py",
+    "workers/pods/test_contract_process.py",
+    "fleet/test_flower.py",
+    "cli/test_egress_run.py",
+    "cli/test_bake_off.py",
+    "cli/test_sweep.py",
+    "workers/pods/test_egress.py",
+)
+
 settings.register_profile("frugal", max_examples=50, deadline=None)
 settings.load_profile("frugal")
 
@@ -119,6 +141,13 @@ def postgres(missing: Callable[[str], NoReturn]) -> Iterator[OwnPostgres]:
         missing("PostgreSQL's server (package `postgresql`)")
     with own_postgres(programs) as server:
         yield server
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long go first, so that no worker is left alone with one at the end."""
+    rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    root = Path(__file__).parent
+    items.sort(key=lambda item: rank.get(item.path.relative_to(root).as_posix(), len(rank)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
