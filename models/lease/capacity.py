@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..limits import Limits
 
 CLUSTER_CPUS, CLUSTER_BYTES = 1 << 20, 1 << 50
-"""What a worker offers whose pods are a cluster's: more than there is. The cluster says no itself."""
+"""What a worker offers whose pods are a cluster's: more than there is; it says no itself."""
 
 
 @dataclass(frozen=True, slots=True)

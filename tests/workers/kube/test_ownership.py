@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kube_api import FakeApi
-from kube_replay import ReplayKubelet
+from kube_replay import ReplayKubelet, buries
 
 from infranoise.models.errors import PodError, StartFailed
 from infranoise.models.kube_reading import Transition
@@ -102,6 +102,34 @@ def test_a_finalizer_holds_the_object_until_its_evidence_is_read_and_no_longer(
     kube = pod.ending()
     assert kube is not None
     assert kube.ended_as == "StartError"
+
+
+def test_a_pod_that_is_stopped_while_it_is_made_is_removed_all_the_same(
+    fake: FakeApi, pods: KubernetesPods
+) -> None:
+    ReplayKubelet(fake.store, "start-failed", QUICK)
+    buries(fake.store)
+    pod = pods.pod(order())
+    pod.stop()  # by whoever withdraws an attempt that has no pod yet
+    with pytest.raises(StartFailed):
+        pod.start()
+    pod.stop()
+    assert fake.store.all_of("pods", "trials") == []
+
+
+def test_a_slot_is_given_back_whether_its_pod_was_made_or_not(
+    fake: FakeApi, pods: KubernetesPods
+) -> None:
+    ReplayKubelet(fake.store, "start-failed", QUICK)
+    buries(fake.store)
+    seat = Seat(asked=ClusterPods(pods_per_node=1))
+    for number, full in enumerate((False, True)):
+        fake.quota_full = full
+        pod = pods.pod(order(seat=seat, attempt_id=f"e.t.{number}"))
+        with pytest.raises(PodError):
+            pod.start()
+        pod.stop()
+    assert pods._cluster.berths._taken.total() == 0
 
 
 def test_the_sweep_keeps_the_object_then_deletes_it_finalizer_and_all(

@@ -1,6 +1,5 @@
 """A pod's life in a cluster: asked for, awaited, lost or ended, and what was told of it."""
 
-import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -8,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from ....models import kube_reading
-from ....models.errors import PodLost, Refused, StartFailed, Unschedulable
+from ....models.errors import PodError, PodLost, Refused, StartFailed, Unschedulable
 from ....models.kube_evidence import KubeEvidence
 from ....models.kube_pod import KubePod, kube_pod
 from ..pod import PodOrder
@@ -23,7 +22,6 @@ from .profiles import Profiles
 from .start import Patience
 from .watch import gone
 
-LOG = logging.getLogger(__name__)
 STATUS_LAGS_S = 6.0  # a status follows the end that it tells of by up to some seconds
 REMOVAL_SLACK_S = 30.0
 
@@ -81,15 +79,12 @@ class Life:
             raise StartFailed(f"pods cannot be watched: {refusal}")
         self._place = settle(self._cluster, self._order)
         manifest = words.manifest(self._order, self._shape, time.time(), self._place)
-        self._refuse_what_fits_nowhere(manifest)
-        self._cluster.reflector.expect(self._name)
         try:
-            made = self._cluster.create(manifest, self._patience.schedule_s)
-        except Unschedulable as full:
-            self._seen = KubeEvidence(overdue="schedule", quota=str(full))
+            made = self._make(manifest)
+        except PodError:
+            self._cluster.reflector.expect_no_more(self._name)
+            self._cluster.berths.give_back(self._asked.pods_per_node, self._place.slot)
             raise
-        except ApiTrouble as trouble:
-            raise StartFailed(f"the cluster does not take the pod: {trouble}") from trouble
         self._uid = made["metadata"]["uid"]
         self._cluster.reflector.follow(made)
         self._refuse_surprises(manifest, made)
@@ -97,15 +92,21 @@ class Life:
         node = self.now["spec"].get("nodeName", "")
         self._co_tenants = self._cluster.reflector.on_node(node) - 1
 
+    def _make(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        self._refuse_what_fits_nowhere(manifest)
+        self._cluster.reflector.expect(self._name)
+        try:
+            return self._cluster.create(manifest, self._patience.schedule_s)
+        except Unschedulable as full:
+            self._seen = KubeEvidence(overdue="schedule", quota=str(full))
+            raise
+        except ApiTrouble as trouble:
+            raise StartFailed(f"the cluster does not take the pod: {trouble}") from trouble
+
     def end(self) -> None:
         """Delete the pod, and wait until its last words have been heard."""
         with self._lock:
-            if self._stopped:
-                return
-            if not self._uid:
-                self._cluster.reflector.expect_no_more(self._name)
-                self._cluster.berths.give_back(self._asked.pods_per_node, self._place.slot)
-                self._place, self._stopped = words.Place(), True
+            if not self._uid or self._stopped:  # it may be under way: then it is ended later
                 return
             try:
                 self._remove()
