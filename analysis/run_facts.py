@@ -127,7 +127,11 @@ def masked(experiment: Experiment) -> Experiment:
         )
         for entry in experiment.entries
     )
-    return experiment.model_copy(update={"entries": entries})
+    providers = {
+        name: one.model_copy(update={"headers": dict.fromkeys(one.headers, "(hidden)")})
+        for name, one in experiment.providers.items()
+    }
+    return experiment.model_copy(update={"entries": entries, "providers": providers})
 
 
 def _without_secrets[T](values: Mapping[str, T]) -> dict[str, T | str]:

