@@ -13,7 +13,14 @@ from ..models.spec import MIB
 from ..scheduler.node_state import NodeState
 from .fleet_view import ExperimentView, Fleet
 
-STYLE = {"up": "green", "drain": "yellow", "leaving": "yellow", "silent": "red", "left": "dim"}
+STYLE = {
+    "up": "green",
+    "drain": "yellow",
+    "leaving": "yellow",
+    "silent": "red",
+    "other release": "red",
+    "left": "dim",
+}
 
 
 def experiments_table(standings: Sequence[Standing]) -> Table:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..models.lease.capacity import Capacity
+from ..models.lease.keys import DIALECT
 
 FRESH_MS = 5_000  # a node that was not heard of for so long gets nothing more; less than a lease
 
@@ -32,15 +33,21 @@ class NodeState:
 
     @property
     def condition(self) -> str:
-        """Its state; not heard of: `left` where it said that it goes, else `silent`."""
+        """Its state, `other release` where its worker keeps leases in another way than ours; not
+        heard of: `left` where it said that it goes, else `silent`."""
         if self.fresh:
-            return self.state
+            return self.state if self.understood else "other release"
         return "left" if self.state == "leaving" else "silent"
 
     @property
     def takes_trials(self) -> bool:
         """Whether it is to get trials now."""
-        return self.state == "up" and self.fresh
+        return self.state == "up" and self.fresh and self.understood
+
+    @property
+    def understood(self) -> bool:
+        """Whether its worker keeps leases as we do: else all of its attempts would be lost."""
+        return bool(self.hello.get("dialect", DIALECT) == DIALECT)
 
     @property
     def runtimes(self) -> frozenset[str] | None:

@@ -17,6 +17,7 @@ from .. import __version__
 from ..models.alive import Alive
 from ..models.errors import PodError, WireError
 from ..models.evidence import Evidence, Fault
+from ..models.lease import keys
 from ..models.message import PROBE_NODE, RUN_ATTEMPT, AttemptMessage, AttemptRecord
 from .app import app, settings
 from .artefacts import Artefacts
@@ -79,6 +80,7 @@ def membership() -> Membership:
     hello: dict[str, object] = {
         **tending().look(),
         "version": __version__,
+        "dialect": keys.DIALECT,
         "host": socket.gethostname(),
         "pid": os.getpid(),
     }

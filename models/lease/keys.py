@@ -19,6 +19,7 @@
 Times are taken from the server (`TIME`), so that clocks of nodes do not matter.
 """
 
+DIALECT = 1  # of these keys and the scripts: raise it where an older worker could not keep a lease
 PREFIX = "infranoise"
 BEATS = f"{PREFIX}:beats"
 EXPIRY = f"{PREFIX}:expiry"

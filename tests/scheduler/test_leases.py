@@ -10,6 +10,7 @@ import redis
 
 from infranoise.models.lease import keys
 from infranoise.models.lease.capacity import Capacity
+from infranoise.models.lease.keys import DIALECT
 from infranoise.models.lease.prelude import GAP_MS, HOLD_MS
 from infranoise.scheduler.broker import embedded
 from infranoise.scheduler.leases import Grant, Leases
@@ -232,6 +233,19 @@ def test_a_node_tells_what_pods_it_offers(leases: Leases, join: Join) -> None:
         "a": frozenset({"process"}),
         "b": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("told", "condition"),
+    [({}, "up"), ({"dialect": DIALECT}, "up"), ({"dialect": DIALECT + 1}, "other release")],
+)
+def test_a_node_that_keeps_leases_in_another_way_gets_nothing(
+    leases: Leases, join: Join, told: dict[str, object], condition: str
+) -> None:
+    join("n", **told)
+    (node,) = leases.nodes()
+    assert node.condition == condition
+    assert node.takes_trials == (condition == "up")
 
 
 def test_one_scheduler_leads_and_its_fence_only_grows(leases: Leases) -> None:
