@@ -1,6 +1,7 @@
 """The band to pin, as TOML that an experiment file takes."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from ..models.band import SHORTHAND, Band, Share
 from .calibrate import Calibration
@@ -9,6 +10,7 @@ from .levels import ordered
 from .words import percent, points
 
 UNCAPPED = float("inf")
+WIDEST = 72  # of a comment: a terminal that breaks its line would break the table
 
 
 def ascending(cells: Cells, bands: Sequence[Band] = ()) -> Cells:
@@ -61,7 +63,7 @@ def pin_toml(found: Calibration, band: Band) -> str:
     ]
     return "\n".join(
         [
-            *(f"# {line}" for line in evidence),
+            *(f"# {line}" for told in evidence for line in wrap(told, WIDEST)),
             "[[bands]]",
             f'name = "{band.name}"',
             *(

@@ -40,7 +40,7 @@ def imported_text(brought: Brought, name: str, where: str | None) -> RenderableT
     """The import as text for a terminal."""
     source = brought.source
     parts: list[RenderableType] = [
-        unrecorded_text([source]),
+        unrecorded_text([source], faults=False),
         _modes_table(source.modes),
         *([_totals_table(source.totals)] if source.totals else []),
         *_faults(brought),

@@ -178,8 +178,14 @@ def _source(
         modes=_modes(seen.modes),
         unrecorded=tuple(account.unrecorded),
         totals=tuple(account.totals),
-        faults=tuple(short(fault) for fault in account.faults[:MOST_FAULTS]),
+        faults=tuple(
+            short(fault) for fault in (*account.faults, *_conflicts(seen.adopted))[:MOST_FAULTS]
+        ),
     )
+
+
+def _conflicts(adopted: Adopted) -> Iterator[str]:
+    return (f"{one}: came again with other contents; the first counts" for one in adopted.conflicts)
 
 
 def _named(paths: Sequence[Path]) -> str:

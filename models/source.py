@@ -53,7 +53,8 @@ class Source(Value):
     `content_hash` covers every file that was read. `harness` is what produced the results, as far
     as it says so. `modes_version` is the version of the built-in table of modes and `overrides`
     the hash of the user's own, "" where there was none. `copies` counts trials that were met again
-    with the same content, `faults` names the files that could not be read.
+    with the same content, `faults` names the files that could not be read, and the trials that came
+    again with another content.
     """
 
     kind: Kind

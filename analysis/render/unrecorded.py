@@ -9,15 +9,21 @@ from ..printable import one_line
 from ..words import counted, listed
 from .chapter import Cell, Chapter, table
 
+MOST_FAULTS = 3
 
-def unrecorded_text(sources: Sequence[Source]) -> Text:
-    """Source by source, what it lacks and why that matters, for a terminal."""
+
+def unrecorded_text(sources: Sequence[Source], *, faults: bool = True) -> Text:
+    """Source by source, what it lacks and why that matters, for a terminal; and, unless somebody
+    else tells them, the first `faults` on the way in."""
     told = Text()
     for source in sources:
         told.append(f"{_head(source)} Not recorded there:\n", style="bold")
         for lack in source.unrecorded:
             told.append(f"  {_who(lack)}: ", style="bold yellow")
             told.append(f"{one_line(lack.why)}\n")
+        for fault in _faults(source) if faults else ():
+            told.append("  not taken: ", style="bold red")
+            told.append(f"{fault}\n")
     told.rstrip()
     return told
 
@@ -62,16 +68,26 @@ def unrecorded_chapter(sources: Sequence[Source]) -> Chapter:
         title="What the source does not record",
         lead=" ".join(_head(source) for source in sources),
         tables=tuple(tables),
-        notes=tuple(_totals(source) for source in sources if source.totals),
+        notes=(
+            *(f"Not taken: {fault}." for source in sources for fault in _faults(source)),
+            *(_totals(source) for source in sources if source.totals),
+        ),
     )
 
 
 def _head(source: Source) -> str:
-    faults = f", {counted(len(source.faults), 'file')} could not be read" if source.faults else ""
+    faults = f", {counted(len(source.faults), 'fault')} on the way" if source.faults else ""
     return (
         f"Imported from {one_line(source.kind)} ({one_line(source.harness, 60)}): "
         f"{counted(source.trials, 'trial')}{faults}."
     )
+
+
+def _faults(source: Source) -> list[str]:
+    """The first files and trials that did not go in, and how many more there are."""
+    told = [one_line(fault) for fault in source.faults[:MOST_FAULTS]]
+    more = len(source.faults) - len(told)
+    return [*told, *([f"{more} more"] if more else [])]
 
 
 def _who(lack: Unrecorded) -> str:

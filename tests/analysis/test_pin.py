@@ -39,6 +39,7 @@ def test_the_chosen_band_is_toml_that_an_experiment_takes() -> None:
     assert band == Band.shorthand("3x")
     text = pin_toml(found, band)
     assert "infra errors 2.0 %" in text
+    assert max(map(len, text.splitlines())) < 80  # or a terminal breaks it, and nobody can paste it
     read = parse_experiment(f'tasks = ["t"]\n{text}', where="here", default_name="x")
     assert read.bands == (band,)
 

@@ -100,6 +100,18 @@ def test_a_broken_file_is_exit_code_6_and_the_rest_goes_in(run: Run, tmp_path: P
     assert "b__abc1234/result.json: line 1" in told(result)["faults"][0]
 
 
+def test_what_did_not_go_in_is_said_wherever_it_is_missing(run: Run, tmp_path: Path) -> None:
+    a = harbor_job(tmp_path / "jobs" / "a", harbor_result("t"), harbor_result("u"))
+    (a / "u__abc1234" / "result.json").write_text("{")
+    twice = harbor_result("t", "t__again", reward=0.0) | {"id": "id-of-t__abc1234"}
+    harbor_job(tmp_path / "jobs" / "b", twice, harbor_result("v", "v__b"))
+    harbor_job(tmp_path / "other", harbor_result("t", "t__c", reward=0.0))
+    shown = flat(run("compare", "jobs", "other"))
+    assert "2 faults on the way" in shown
+    assert "not taken: jobs/a/u__abc1234/result.json: line 1" in shown
+    assert "id-of-t__abc1234: came again with other contents; the first counts" in shown
+
+
 def test_the_users_words_for_band_entry_and_endings(run: Run, tmp_path: Path) -> None:
     harbor_job(tmp_path / "job", harbor_result(reward=None, exception=("OddError", "x")))
     (tmp_path / "own.toml").write_text('[[harbor]]\nmode = "OddError"\nmeans = "evicted"\n')
