@@ -46,7 +46,7 @@ def plan(file: Path, asked: Question, *, as_json: bool) -> int:
         DesignError: the experiment or the earlier results are not as said.
         SampleTooSmall: the earlier results show no noise to plan with.
     """
-    experiment, root = asked_experiment(file)
+    experiment, root = asked_experiment(file, asked.runtime)
     settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
     made = make_plan(settled.experiment, settled.tasks)
     before = _measured(RUNS / experiment.name, experiment.name)

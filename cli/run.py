@@ -67,16 +67,12 @@ class Asked:
 
 def demo(asked: Asked) -> int:
     """Run the bundled experiment; on ordinary processes unless another runtime is asked for."""
-    experiment = bundled_experiment("bundled:headroom")
-    if asked.runtime == "kubernetes":  # which cannot promise a pod without network
-        pods = experiment.pods.model_copy(update={"network": "public"})
-        experiment = experiment.model_copy(update={"pods": pods})
-    return _run(experiment, Path.cwd(), asked)
+    return _run(bundled_experiment("bundled:headroom", asked.runtime), Path.cwd(), asked)
 
 
 def run_file(file: Path, asked: Asked) -> int:
     """Run an experiment file; returns the exit code."""
-    experiment, root = asked_experiment(file)
+    experiment, root = asked_experiment(file, asked.runtime)
     if asked.arms or asked.arms_of:
         experiment = split_arms(experiment, asked.arms_of)
     return _run(experiment, root, asked)

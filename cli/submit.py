@@ -52,11 +52,12 @@ def submit(file: Path, asked: Asked) -> int:
         LedgerError: the store holds another experiment of that name.
     """
     console = Console(stderr=asked.as_json)
-    experiment, root = asked_experiment(file)
     known = offers(look_at_fleet(asked.broker).nodes) if asked.broker else ()
+    experiment, root = asked_experiment(file)
     # A bundled experiment says process pods, as every machine has them; a fleet may have better.
     own = "auto" if str(file).startswith(BUNDLED) and known else experiment.pods.runtime
-    runtime = _runtime(asked.runtime or own, known)
+    runtime = decided(asked.runtime, own, known)
+    experiment, root = asked_experiment(file, runtime)
     settled = settle(
         experiment, root, runtime=runtime, environ=os.environ, elsewhere=_largest(known)
     )
@@ -109,17 +110,26 @@ def pack_all(tasks: Sequence[Task], place: Blobs) -> int:
     return len(missing)
 
 
-def _runtime(asked: str, known: Sequence[Offer]) -> str:
-    """The kind of pods; for "auto" Docker where every node offers it, else process."""
-    if asked != "auto":
-        return asked
+def decided(asked: str | None, own: str, known: Sequence[Offer]) -> str:
+    """The kind of pods: what was asked for, else the experiment's own; for "auto" what every node
+    offers: Docker, a cluster's, else process.
+
+    Raises:
+        DesignError: nobody says, and no node is known.
+    """
+    if (named := asked or own) != "auto":
+        return named
     if not known:
         raise DesignError(
             "no node is known that could say which pods it offers: name them, --runtime docker or "
             "process (INFRANOISE_RUNTIME)"
         )
-    every = all(offer.runtimes is not None and "docker" in offer.runtimes for offer in known)
-    return "docker" if every else "process"
+    every = (
+        kind
+        for kind in ("docker", "kubernetes")
+        if all(offer.runtimes is not None and kind in offer.runtimes for offer in known)
+    )
+    return next(every, "process")
 
 
 def _largest(known: Sequence[Offer]) -> Machine:

@@ -14,9 +14,11 @@ from infranoise.cli.logs import kept
 from infranoise.cli.main import app
 from infranoise.cli.scheduler_service import say_json, say_plainly
 from infranoise.cli.secret_files import from_files
-from infranoise.cli.submit import place_for
+from infranoise.cli.submit import decided, place_for
 from infranoise.cli.worker import Asked
 from infranoise.models.errors import BrokerError, DesignError
+from infranoise.models.lease.capacity import Capacity
+from infranoise.scheduler.feasibility import Offer
 
 COMMANDS = (
     *("scheduler", "worker", "flower", "submit", "status", "watch", "pause", "resume", "cancel"),
@@ -76,6 +78,25 @@ def test_a_bundled_experiment_needs_no_file() -> None:
     assert (experiment.name, experiment.tasks) == ("headroom", ("bundled:headroom",))
     with pytest.raises(DesignError, match="bundled experiments are bundled:headroom"):
         asked_experiment(Path("bundled:nothing"))
+
+
+def test_a_bundled_experiment_is_fitted_to_a_cluster_which_cannot_take_a_network_away() -> None:
+    networks = [asked_experiment(Path("bundled:headroom"), runtime)[0].pods.network
+                for runtime in (None, "docker", "kubernetes")]  # fmt: skip
+    assert networks == ["none", "none", "public"]
+
+
+@pytest.mark.parametrize(
+    ("offered", "kind"),
+    [(["docker kubernetes", "docker"], "docker"), (["kubernetes", "kubernetes"], "kubernetes"),
+     (["process", "kubernetes"], "process")],
+)  # fmt: skip
+def test_where_no_kind_of_pods_is_named_it_is_one_that_every_node_offers(
+    offered: list[str], kind: str
+) -> None:
+    nodes = [Offer(name, Capacity(1, 1), frozenset(name.split())) for name in offered]
+    assert decided(None, "auto", nodes) == kind
+    assert decided("process", "auto", nodes) == "process"
 
 
 def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
