@@ -22,7 +22,7 @@ def binned(column: pl.Series) -> tuple[pl.Series, tuple[str, ...]]:
 
     >>> levels, order = binned(pl.Series("load", [0.5, 1.0, 1.5, 2.0, None]))
     >>> order
-    ('0.5', '1', '1.5', '2')
+    ('0.5 to 1', '1.5', '2')
     """
     x = column.cast(pl.Float64)
     cuts = sorted(
