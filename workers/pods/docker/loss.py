@@ -80,8 +80,8 @@ def events(client: docker.APIClient, container: str, state: Mapping[str, Any]) -
         state: the container's inspected state.
     """
     happened = client.events(  # type: ignore[call-overload]  # it takes parts of a second, too
-        since=_unix(state["StartedAt"]),
-        until=_unix(client.info()["SystemTime"]),
+        since=f"{_unix(state['StartedAt']):.6f}",
+        until=f"{now(client):.6f}",
         filters={"container": container, "event": ["start", "oom", "kill", "stop"]},
         decode=True,
     )
@@ -103,7 +103,7 @@ def self_inflicted(
         state: the container's inspected state.
         happened: as `events` gives it.
         kills: counted when the command began, and last.
-        since: when the command began, Unix seconds.
+        since: when the command began, Unix seconds by the engine's clock.
     """
     lately = [event.action for event in happened if event.at >= since]
     told = "kill" in lately or "stop" in lately
@@ -112,6 +112,10 @@ def self_inflicted(
     return not (told or "oom" in lately or counted or flagged)
 
 
-def _unix(moment: str) -> str:
-    """The engine's date as the seconds that its `events` call wants."""
-    return f"{datetime.fromisoformat(moment).timestamp():.6f}"
+def now(client: docker.APIClient) -> float:
+    """The engine's clock, Unix seconds."""
+    return _unix(client.info()["SystemTime"])
+
+
+def _unix(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

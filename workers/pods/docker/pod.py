@@ -184,7 +184,7 @@ class DockerPod:
         execution = Execution(
             client, container.id, command, watch=watch, kill=container.kill, here=host is not None
         )
-        began, kills_before = time.time(), container.oom_kills()
+        began, kills_before = time.monotonic(), container.oom_kills()
         try:
             result = execution.run()
         except APIError as error:
@@ -215,7 +215,9 @@ class DockerPod:
         state = client.inspect_container(container.id)["State"]
         happened = docker_loss.events(client, container.id, state)
         kills = docker_loss.Kills(self._kills_before, container.oom_kills())
-        if not docker_loss.self_inflicted(state, happened, kills, self._command_began):
+        # By the engine's clock: this process's may be another, and may have jumped meanwhile.
+        since = docker_loss.now(client) - (time.monotonic() - self._command_began)
+        if not docker_loss.self_inflicted(state, happened, kills, since):
             raise docker_loss.from_state(state, "it is no longer there for the next command")
         container.start_again(client)
 

@@ -272,12 +272,21 @@ def test_a_pod_whose_first_process_is_killed_for_memory_says_so(
 
 
 @pytest.mark.parametrize(
-    ("blow", "reason"), [("kill", "exited"), ("remove", "removed")], ids=["killed", "removed"]
+    ("blow", "reason", "ahead_s"),
+    [("kill", "exited", 0), ("remove", "removed", 0), ("kill", "exited", 3600)],
+    ids=["killed", "removed", "killed, and our clock is an hour ahead of the engine's"],
 )
 def test_a_pod_that_someone_ends_during_a_command_is_lost(
-    engine: docker.APIClient, pod_of: PodOf, docker_order: Order, blow: str, reason: str
+    engine: docker.APIClient,
+    pod_of: PodOf,
+    docker_order: Order,
+    monkeypatch: pytest.MonkeyPatch,
+    blow: str,
+    reason: str,
+    ahead_s: float,
 ) -> None:
-    order = docker_order()
+    order, real = docker_order(), time.time
+    monkeypatch.setattr(time, "time", lambda: real() + ahead_s)
     with pod_of(order) as pod:
         pod.exec(["true"])
         container = inspected(engine, order)["Id"]
