@@ -16,6 +16,7 @@ from ..scheduler.broker import check
 from ..scheduler.feasibility import Offer, feasible
 from ..scheduler.leases import Leases
 from ..scheduler.node_state import NodeState
+from ..scheduler.purse import Purse
 
 RATE_OVER_S = 120.0
 
@@ -158,4 +159,8 @@ def _waits(engine: Engine, standing: live.Standing, fleet: Fleet) -> tuple[str, 
     experiment = reading.experiment(engine, standing.name)
     tasks = reading.tasks(engine, standing.name)
     refusals = feasible(experiment, tasks, offers(able)).refusals
-    return tuple(f"{task}: {why}" for task, why in refusals.items())
+    waits = [f"{task}: {why}" for task, why in refusals.items()]
+    taken = spent(engine, standing.name)
+    if Purse.of(experiment, taken.cost_usd, taken.attempts).affords(0) == 0:
+        waits.append("its budget is spent: raise run.budget_usd and submit it again")
+    return tuple(waits)
