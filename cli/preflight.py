@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -89,6 +90,7 @@ def run_checks(settled: Settled, slots: int, console: Console) -> list[Check]:
     bands = (BAND,)
     trial = settled.experiment.model_copy(update={"bands": bands, "entries": (NOP, ORACLE)})
     with (
+        closing(pods),
         stop_on_signals() as stop,
         Progress(console=console, transient=True) as bar,
         ThreadPoolExecutor(slots) as pool,

@@ -1,13 +1,18 @@
 """Preflight: whose defect a no-op and an oracle show, and the command on tasks that are not fit."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from infranoise.cli.preflight import judged
+from infranoise.cli.preflight import preflight as run_preflight
 from infranoise.models.evidence import Evidence, Fault, Phase
 
 
@@ -99,3 +104,26 @@ def test_what_the_files_tell_is_found_before_anything_is_spent(tmp_path: Path) -
     assert found["silent"][0] == "notice"
     assert "default_spec" in found["silent"][1]
     assert "several containers" in found["several"][1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_stops_it_on_the_way_leaves_no_pod(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "task", **{"tests/test.sh": "sleep 600"})
+    pods = tmp_path / "state" / "pods"
+    monkeypatch.setenv("INFRANOISE_STATE", str(tmp_path / "state"))
+
+    def stop_once_there_is_a_pod() -> None:
+        while not (pods.is_dir() and any(pods.glob("*/root/tests/test.sh"))):
+            time.sleep(0.01)
+        os.kill(os.getpid(), number)
+
+    other = threading.Thread(target=stop_once_there_is_a_pod, daemon=True)
+    other.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_preflight(
+            [str(tmp_path / "task")], runtime="process", slots=1, static=False, as_json=True
+        )
+    other.join()
+    assert not list(pods.iterdir())
