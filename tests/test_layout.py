@@ -25,6 +25,7 @@ ONLY_HERE = {  # a third-party package, and the only places that may import it
     "sqlmodel": ("models/ledger",),
     "alembic": ("models/ledger/migrat",),
     "sqlalchemy": ("models/ledger", "scheduler", "analysis/read", "cli"),
+    "harbor": ("workers/harness/harbor",),
     "docker": ("workers/pods/docker", "workers/doctor", "workers/survey"),
     "kubernetes": ("workers/pods/kubernetes",),
     "websocket": ("workers/pods/kubernetes",),

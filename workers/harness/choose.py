@@ -16,7 +16,7 @@ AGENTS: dict[str, Callable[[], Agent]] = {
     "command": CommandAgent,
     "policy": Policy,
 }
-SHELL = "shell"
+SHELL, HARBOR = "shell", "harbor:"
 
 
 def choose(entry: Entry) -> Agent:
@@ -32,11 +32,16 @@ def choose(entry: Entry) -> Agent:
         return built_in()
     if entry.agent == SHELL:
         return Shell(entry.options)
+    if entry.agent.startswith(HARBOR):
+        from .harbor import HarborAgent
+
+        return HarborAgent(entry.agent.removeprefix(HARBOR), entry.options)
     module, colon, name = entry.agent.partition(":")
     if not colon:
         known = ", ".join((*AGENTS, SHELL))
         raise DesignError(
-            f"entry {entry.name}: no agent {entry.agent!r}; use one of {known}, or <module>:<Class>"
+            f"entry {entry.name}: no agent {entry.agent!r}; use one of {known}, harbor:<name>, "
+            "or <module>:<Class>"
         )
     try:
         agent = getattr(importlib.import_module(module), name)
