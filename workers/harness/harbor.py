@@ -124,7 +124,7 @@ class HarborAgent:
         """The agent, told how to reach its model: the gateway's address and the attempt's token."""
         told: dict[str, Any] = {"extra_env": assignment.env}
         api, fields = assignment.api, getattr(self._class.options_model, "model_fields", {})
-        model = assignment.entry.model or None
+        model = None if assignment.entry.model == "none" else assignment.entry.model
         if api is not None:
             model = api.model if "/" in api.model else f"{api.dialect}/{api.model}"
             if "api_base" in fields and "llm_kwargs" in fields:  # it speaks from the node
