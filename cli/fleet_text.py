@@ -114,7 +114,7 @@ def nodes_table(nodes: Sequence[NodeState]) -> Table:
                     f"{free.memory_bytes / MIB:.0f}/{total.memory_bytes / MIB:.0f}",
                 )
             ),
-            f"{node.silent_s:.0f} s ago",
+            ago(node.silent_s),
             ", ".join(sorted(node.runtimes or ())) or "-",
             str(node.hello.get("version", "-")),
         )
@@ -135,6 +135,15 @@ def fleet_line(fleet: Fleet) -> str:
 def share(part: int, whole: int) -> str:
     """A part in per cent, "-" of nothing."""
     return f"{part / whole:.1%}" if whole else "-"
+
+
+def ago(seconds: float) -> str:
+    """How long something is past.
+
+    >>> ago(3.4), ago(2090)
+    ('3 s ago', '34:50 ago')
+    """
+    return f"{seconds:.0f} s ago" if seconds < 120 else f"{clock(seconds)} ago"
 
 
 def clock(seconds: float) -> str:
