@@ -3,7 +3,7 @@
 import fcntl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -25,6 +25,14 @@ def run_folder(out: Path | None, experiment: str, *, fresh: bool) -> Path:
             f"--out {folder}: cannot be made: {error.strerror}; name another folder"
         ) from error
     return folder
+
+
+def remove_ledger(path: Path) -> None:
+    """Remove a SQLite ledger that nothing went into, and its folder if nothing else is there."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    with suppress(OSError):  # not empty: somebody else's
+        path.parent.rmdir()
 
 
 def cannot_write(path: Path, error: OSError) -> DesignError:

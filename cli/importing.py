@@ -11,21 +11,21 @@ from sqlalchemy import Engine
 
 from ..analysis.words import counted
 from ..importers.bring import Brought, Watch, bring, unfinished
-from ..importers.kinds import detected, importer
+from ..importers.kinds import detected, importer, looks_like
 from ..importers.labels import band_label
 from ..importers.modes import Modes, rules_in
 from ..importers.modes_builtin import BUILT_IN
 from ..importers.reading import Choices, Importer
 from ..importers.table_columns import TableColumns
 from ..models.band import SHORTHAND, Band
-from ..models.errors import DesignError
+from ..models.errors import DesignError, SourceFault
 from ..models.ledger.adopt import Adoption
 from ..models.ledger.nodes import write_node
 from ..models.ledger.sources import write_source
 from ..models.ledger.store import open_store
 from ..models.slug import slug
 from ..models.source import Kind
-from .folder import LEDGER, RUNS
+from .folder import LEDGER, RUNS, remove_ledger
 from .imported_text import imported_json, imported_text
 from .stopping import INTERRUPTED
 
@@ -55,6 +55,7 @@ def import_results(wanted: Wanted, *, as_json: bool) -> int:
     name = slug(wanted.name or wanted.paths[0].resolve().stem)
     reader, choices = chosen(wanted)
     where = None if wanted.dry_run else store_of(wanted.store, name)
+    made_now = where is not None and "://" not in where and not Path(where).exists()
     console = Console(stderr=True)
     try:
         with console.status("reading") as status:
@@ -67,6 +68,10 @@ def import_results(wanted: Wanted, *, as_json: bool) -> int:
                 if where is None
                 else take_in(open_store(where), name, reader, wanted.paths, choices, watch)
             )
+    except SourceFault as fault:
+        if made_now:
+            remove_ledger(Path(where or ""))
+        raise _with_a_guess(wanted, fault) from fault
     except KeyboardInterrupt:
         kept = "nothing was written" if where is None else "what went in stays; run it again"
         console.print(f"interrupted: {kept}")
@@ -157,6 +162,14 @@ def store_of(store: str | None, name: str) -> str:
         return store
     path = Path(store)
     return str(path if path.suffix in (".sqlite", ".db") or path.is_file() else path / LEDGER)
+
+
+def _with_a_guess(wanted: Wanted, fault: SourceFault) -> SourceFault:
+    """A fault on finding nothing, with the kind that the path looks like."""
+    guess = looks_like(wanted.paths[0])
+    if guess in ("", wanted.kind) or "holds no results" not in fault.problem:
+        return fault
+    return SourceFault(fault.path, fault.place, f"{fault.problem}; it looks like {guess}")
 
 
 def _importer(wanted: Wanted, columns: TableColumns | None) -> Importer:

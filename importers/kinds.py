@@ -21,6 +21,11 @@ def importer(kind: Kind, columns: TableColumns | None = None) -> Importer:
     return table_importer(columns) if kind == "table" else known[kind]
 
 
+def looks_like(path: Path) -> str:
+    """The kind of source that a path looks like; "" where it looks like none."""
+    return next((one.kind for one in IN_ORDER if path.exists() and one.knows(path)), "")
+
+
 def detected(path: Path) -> Importer:
     """The importer of what lies at a path, by its look.
 

@@ -112,6 +112,13 @@ def test_what_did_not_go_in_is_said_wherever_it_is_missing(run: Run, tmp_path: P
     assert "id-of-t__abc1234: came again with other contents; the first counts" in shown
 
 
+def test_another_kind_is_guessed(run: Run, tmp_path: Path) -> None:
+    harbor_job(tmp_path / "job", harbor_result())
+    with pytest.raises(DesignError, match="no results of the kind 'inspect'; it looks like harbor"):
+        run("import", "inspect", "job")
+    assert not list((tmp_path / "infranoise-runs").glob("*"))  # nothing went in, nothing stays
+
+
 def test_the_users_words_for_band_entry_and_endings(run: Run, tmp_path: Path) -> None:
     harbor_job(tmp_path / "job", harbor_result(reward=None, exception=("OddError", "x")))
     (tmp_path / "own.toml").write_text('[[harbor]]\nmode = "OddError"\nmeans = "evicted"\n')
