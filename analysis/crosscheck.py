@@ -14,21 +14,23 @@ from .cmh import Cmh, cmh
 from .conditional_logit import ConditionalLogit, LogOdds, conditional_logit
 from .contrasts import Contrast, contrast
 from .glmm import Glmm, PaLift, fit_glmm
-from .pairs import pairs
-from .permutation import DRAWS, permutation
+from .pairs import Pairs, pairs
+from .permutation import DRAWS, exact, permutation
 from .strata import Strata, strata_by_level
 
 ROUNDING = 1e-9  # a lift this near 0 has no sign
-LARGE_CELL = 100  # trials; the joint conditional logit costs their square
+LARGE_CELL = 100  # trials; the exact test and the joint conditional logit cost their square
+MANY_STRATA = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Crosscheck:
     """The other methods' answers, by band, against the lift over `vs`.
 
-    `conditional` is the conditional logit of each band and the reference alone, None where its odds
-    ratio would be endless; `conditional_joint` that of all bands together, None likewise and where
-    cells are so large that it would take long.
+    `exact_p` is the conditional p-value by convolution, None without information and where cells
+    are so large that it would take long. `conditional` is the conditional logit of each band and
+    the reference alone, None where its odds ratio would be endless; `conditional_joint` that of all
+    bands together, None likewise and where cells are large.
 
     `agree` is True where permutation and mixed model share the primary's sign and its decision at
     alpha. `glmm` is None where it has no finite fit; `refused` then says why, and the permutation
@@ -37,6 +39,7 @@ class Crosscheck:
 
     vs: str
     permutation_p: Mapping[str, float]
+    exact_p: Mapping[str, float | None]
     cmh: Mapping[str, Cmh]
     conditional: Mapping[str, LogOdds | None]
     conditional_joint: ConditionalLogit | None
@@ -104,6 +107,7 @@ def crosscheck(
     return Crosscheck(
         vs=floor,
         permutation_p={b: found.p for b, found in shuffled.items()},
+        exact_p={b: _exact(t) for b, t in tests.items()},
         cmh={b: cmh(t) for b, t in tests.items()},
         conditional={b: _odds(counts, floor, b) for b in bands},
         conditional_joint=_joint_odds(counts, floor),
@@ -112,6 +116,11 @@ def crosscheck(
         sentences={b: _sentence(b, floor, a, alpha) for b, a in answers.items()},
         refused=refused,
     )
+
+
+def _exact(found: Pairs) -> float | None:
+    large = max(found.n_a.max(), found.n_b.max()) > LARGE_CELL or found.task.size > MANY_STRATA
+    return None if large else exact(found)
 
 
 def _odds(cells: Cells, floor: str, band: str) -> LogOdds | None:

@@ -126,6 +126,7 @@ def _crosscheck(found: Crosscheck | None) -> Json:
         {
             "band": band,
             "permutation_p": found.permutation_p[band],
+            "exact_p": found.exact_p[band],
             "cmh": _with_or(found.cmh[band]),
             "conditional_logit": json_value(found.conditional[band]),
             "agree": found.agree[band],
@@ -136,7 +137,7 @@ def _crosscheck(found: Crosscheck | None) -> Json:
     last = rows[-1]
     return {
         "vs": found.vs,
-        **{name: last[name] for name in ("band", "permutation_p", "cmh")},
+        **{name: last[name] for name in ("band", "permutation_p", "exact_p", "cmh")},
         "conditional_logit": json_value(found.conditional_joint),
         "glmm": json_value(found.glmm),
         "agree": all(found.agree.values()),

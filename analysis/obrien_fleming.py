@@ -10,6 +10,7 @@ Source: O'Brien & Fleming (1979), Biometrics 35:549-556; recursion of Armitage, 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -58,7 +59,13 @@ def obrien_fleming_constant(
     low, high = critical(1 - alpha / 2), critical(1 - alpha / 4)
     if looks == 1:
         return low
-    return float(brentq(lambda c: _stay(c, steps) - (1.0 - alpha), low, high, xtol=1e-12))
+    return _solved(tuple(steps.tolist()), alpha, low, high)
+
+
+@cache  # a monitor asks for the same bounds after every round
+def _solved(steps: tuple[float, ...], alpha: float, low: float, high: float) -> float:
+    apart = np.array(steps)
+    return float(brentq(lambda c: _stay(c, apart) - (1.0 - alpha), low, high, xtol=1e-12))
 
 
 def declare_looks(

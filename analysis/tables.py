@@ -87,6 +87,7 @@ def _of_trust(found: Findings) -> dict[str, Iterable[object]]:
             {
                 "band": band,
                 "permutation_p": checks.permutation_p[band],
+                "exact_p": checks.exact_p[band],
                 "cmh": checks.cmh[band],
                 "conditional_logit": checks.conditional[band],
                 "mixed_model": checks.glmm.pa_lift.get(band) if checks.glmm else None,

@@ -17,6 +17,7 @@ def crosscheck_chapter(found: Crosscheck) -> Chapter:
         (
             band,
             p_text(found.permutation_p[band]),
+            p_text(found.exact_p[band]),
             p_text(found.cmh[band].p),
             ABSENT if (ratio := found.cmh[band].odds_ratio) is None else f"{ratio:.2f}",
             ABSENT if (odds := found.conditional[band]) is None else f"{odds.odds_ratio:.2f}",
@@ -34,10 +35,11 @@ def crosscheck_chapter(found: Crosscheck) -> Chapter:
         tables=(
             table(
                 f"Lift over {found.vs} by methods that assume other things",
-                ("band", "permutation p", "CMH p", "odds ratio (MH)", "odds ratio (conditional)",
-                 "conditional p", "mixed model, points", "mixed model p", "agree"),
+                ("band", "permutation p", "exact p", "CMH p", "odds ratio (MH)",
+                 "odds ratio (conditional)", "conditional p", "mixed model, points",
+                 "mixed model p", "agree"),
                 rows,
-                words=(8,),
+                words=(9,),
             ),
         ),
         notes=(f"No mixed model: {found.refused}",) if found.refused else (),

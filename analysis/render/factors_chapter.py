@@ -127,7 +127,7 @@ def _components(factors: Sequence[FactorRow]) -> Table:
         "What each factor adds to the spread of a score, in points (root of its noise-corrected "
         "component), and its shares of the explained variance",
         ("factor", "role", "SD, these tasks", "95 % interval", "p", "SD, new tasks", "alone",
-         "unique", "flags"),
+         "unique", "over orders", "flags"),
         [
             (
                 Cell(row.factor, "name"),
@@ -136,11 +136,12 @@ def _components(factors: Sequence[FactorRow]) -> Table:
                 f"{row.component_new.sd_points:.1f}" if row.component_new else ABSENT,
                 ABSENT if row.alone is None else percent(row.alone, 2),
                 ABSENT if row.unique is None else percent(row.unique, 2),
+                ABSENT if row.lmg is None else percent(row.lmg, 2),
                 listed([str(flag) for flag in row.flags]) or "none",
             )
             for row in factors
         ],
-        words=(1, 8),
+        words=(1, 9),
     )  # fmt: skip
 
 

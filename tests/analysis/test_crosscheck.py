@@ -29,6 +29,12 @@ def test_every_band_is_checked_against_the_reference() -> None:
     assert found.glmm is not None
     assert set(found.glmm.pa_lift) == {"1", "2", "3"}
     assert all(found.agree.values())
+    assert found.conditional_joint is not None
+    for row in found.conditional_joint.levels:
+        alone = found.conditional[row.level]
+        assert alone is not None
+        assert alone.log_odds == pytest.approx(row.log_odds, abs=0.2)
+        assert found.exact_p[row.level] == pytest.approx(found.permutation_p[row.level], abs=0.03)
     assert found.sentences["2"].startswith("2 over 0: the methods agree (contrast +9.2 points")
 
 
