@@ -16,8 +16,8 @@ class Entry(Value):
     `agent` is one of: `oracle` (the task's own solution), `nop`, `command` (a command line run in
     the pod), `policy` (a seeded script of a bundled benchmark; `model` names the policy), `shell`
     (a chat model that runs commands in the pod; `model` is one of `[models]`), `harbor:<name>` (an
-    agent of the Harbor that nodes have), `<module>:<Class>` (an agent of the user's). `name` is the label everywhere else; it defaults to the agent, with
-    the model when there is one.
+    agent of the Harbor that nodes have), `<module>:<Class>` (an agent of the user's). `name` is the
+    label everywhere else; it defaults to the agent, with the model when there is one.
     """
 
     agent: Annotated[str, Field(min_length=1)]
