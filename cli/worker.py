@@ -72,7 +72,7 @@ def work(asked: Asked, *, log_level: str) -> int:
 
 
 def _check_alone(settings: WorkerSettings) -> None:
-    from ..workers.lease import somebody_else
+    from ..workers.namesake import somebody_else
 
     if somebody_else(settings.broker, settings.node):
         raise BrokerError(

@@ -43,6 +43,7 @@ ONLY_HERE = {  # a third-party package, and the only places that may import it
         "gateway",
         "workers/way.py",
         "workers/lease.py",
+        "workers/namesake.py",
         "workers/leaving.py",
         "scheduler/broker.py",
         "scheduler/collect.py",

@@ -237,22 +237,3 @@ class Membership:
     def _run(self, script: str, *words: str | int) -> list[str]:
         answer: list[str] = self.client.register_script(script)(args=words)
         return answer
-
-
-def somebody_else(broker: str, node: str) -> bool:
-    """Whether another worker lives under this node's id now; may wait two heartbeats to tell.
-
-    Raises:
-        redis.RedisError: the server does not answer.
-    """
-    with redis.Redis.from_url(broker, socket_timeout=15) as client:
-        before = client.zscore(keys.BEATS, node)
-        seconds, micros = client.time()
-        if before is None or seconds * 1000 + micros / 1000 - float(before) > 2 * TTL_MS:
-            return False
-        deadline = time.monotonic() + 2 * BEAT_S
-        while time.monotonic() < deadline:
-            if client.zscore(keys.BEATS, node) != before:
-                return True
-            time.sleep(BEAT_S / 10)
-    return False

@@ -14,7 +14,8 @@ from infranoise.models.lease.keys import DIALECT
 from infranoise.models.lease.prelude import GAP_MS, HOLD_MS
 from infranoise.scheduler.broker import embedded
 from infranoise.scheduler.leases import Grant, Leases
-from infranoise.workers.lease import Membership, somebody_else
+from infranoise.workers.lease import Membership
+from infranoise.workers.namesake import somebody_else
 
 NODE = Capacity(cpu_m=4000, memory_bytes=1000, slots=4)
 FLOOR = Capacity(cpu_m=1000, memory_bytes=100)

@@ -11,7 +11,8 @@ import redis
 
 from infranoise.models.errors import InfranoiseError
 
-from .faults import KINDS, Missed
+from .aim import Missed
+from .faults import KINDS
 from .stage import Stage
 
 TOGETHER = 2  # faults that may last at one time
