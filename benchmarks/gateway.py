@@ -130,7 +130,10 @@ async def _streams(url: str, tokens: list[str], shape: Shape) -> Turn:
     wholes: list[float] = []
     body = json.dumps({"model": "m", "max_tokens": 99, "stream": True, "messages": []})
 
-    async def stream(session: aiohttp.ClientSession, token: str) -> None:
+    length_s = shape.first_byte_s + shape.events * shape.event_s
+
+    async def stream(session: aiohttp.ClientSession, number: int, token: str) -> None:
+        await asyncio.sleep(length_s * number / len(tokens))  # agents do not begin all at once
         for _ in range(shape.calls):
             since = time.perf_counter()
             headers = {"x-api-key": token, "content-type": "application/json"}
@@ -144,7 +147,7 @@ async def _streams(url: str, tokens: list[str], shape: Shape) -> Turn:
             wholes.append(time.perf_counter() - since)
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        await asyncio.gather(*(stream(session, token) for token in tokens))
+        await asyncio.gather(*(stream(session, *one) for one in enumerate(tokens)))
     wholes.sort()
     return Turn(
         statistics.median(firsts),

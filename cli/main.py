@@ -14,8 +14,9 @@ from .secret_files import from_files
 
 EXIT_CODES = """Exit codes: 0 done · 1 this machine or run failed · 2 the request is wrong ·
 3 every trial ended in an infra error · 4 NO-GO · 5 INCONCLUSIVE (compare --gate) ·
-6 some files could not be read, the rest went in (import) · 7 the budget is spent (raise it and
-run again) · 130 interrupted (run again to go on)."""
+6 some files could not be read, the rest went in (import) · 7 something is unstated
+(card --check) · 8 the budget is spent (raise it, run again) ·
+130 interrupted (run again to go on)."""
 
 app = typer.Typer(
     name="infranoise",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-ALL_INFRA, OUT_OF_MONEY, INTERRUPTED = 3, 7, 130
+ALL_INFRA, OUT_OF_MONEY, INTERRUPTED = 3, 8, 130
 
 
 @contextmanager

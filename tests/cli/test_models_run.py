@@ -284,7 +284,7 @@ def test_tokens_are_in_no_file_but_what_the_pod_printed(on_processes: Ended) -> 
 
 
 def test_a_budget_stops_the_run_and_a_higher_one_goes_on(two: Two) -> None:
-    assert two.first.code == 7, two.first.said
+    assert two.first.code == 8, two.first.said
     assert "raise run.budget_usd" in two.first.said
     assert 0 < len(two.done) < 6
     ended = [line for line in two.again.attempts if line.accepted]
