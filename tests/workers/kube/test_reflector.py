@@ -110,6 +110,18 @@ def test_a_pod_that_went_while_nobody_looked_has_vanished(
     assert reflector.history(pod["metadata"]["uid"])[-1].kind == "VANISHED"
 
 
+def test_states_of_a_pod_share_what_stays_and_leave_out_who_wrote_which_field(
+    fake: FakeApi, reflector: Reflector
+) -> None:
+    pod = make(fake)
+    reflector.follow(pod | {"metadata": pod["metadata"] | {"managedFields": [{"manager": "me"}]}})
+    phase(fake, pod, "Running")
+    assert came_to(reflector, pod, "Running")
+    first, *_, last = reflector.history(pod["metadata"]["uid"])
+    assert first.pod["spec"] is last.pod["spec"]
+    assert "managedFields" not in first.pod["metadata"]
+
+
 def test_what_nobody_follows_is_not_kept(fake: FakeApi, reflector: Reflector) -> None:
     stranger, followed = make(fake), make(fake)
     reflector.follow(followed)

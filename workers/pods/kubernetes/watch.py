@@ -154,7 +154,8 @@ class Reflector:
             if self._histories[uid] and self._histories[uid][-1].kind in ("DELETED", "VANISHED"):
                 return
             self._versions[uid] = version
-            self._add(uid, Transition(kind=kind, pod=pod, ours=uid in self._ours))
+            kept = _sharing(pod, self._histories[uid])
+            self._add(uid, Transition(kind=kind, pod=kept, ours=uid in self._ours))
 
     def _vanish(self, uid: str) -> None:
         with self._changed:
@@ -168,6 +169,15 @@ class Reflector:
         self._note(transition)
         self._histories[uid].append(transition)
         self._changed.notify_all()
+
+
+def _sharing(pod: dict[str, Any], history: list[Transition]) -> dict[str, Any]:
+    """A state without who wrote which field, and with one spec for all states of a pod."""
+    metadata = {name: said for name, said in pod["metadata"].items() if name != "managedFields"}
+    spec = pod.get("spec") or {}
+    if history and history[-1].pod.get("spec") == spec:
+        spec = history[-1].pod["spec"]
+    return pod | {"metadata": metadata, "spec": spec}
 
 
 def _over(step: Transition) -> bool:
