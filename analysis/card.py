@@ -18,6 +18,7 @@ from ..models.card import (
 from ..models.classify import VERSION as RULES_VERSION
 from .causes import BandCauses
 from .configuration import AGENT_LIMIT, TIME_LIMIT, configuration
+from .levels import ordered
 from .model_api import model_api
 from .read_ledger import Study
 from .run_facts import RunFacts
@@ -47,7 +48,7 @@ def card(study: Study, run: RunFacts) -> Card:
         nodes=_nodes(run),
         concurrency=told.items["trials at once"],
         concurrency_in_force=_spread(accepted["co_running_peak"]),
-        egress=told.items["network"],
+        egress=(*told.items["network"], *_caps(accepted)),
         received_bytes=run.cost.rx_bytes,
         sent_bytes=run.cost.tx_bytes,
         time_limits=told.items[TIME_LIMIT],
@@ -101,6 +102,15 @@ def _band(band: Band) -> BandCard:
 
 def _share(share: Share) -> ShareCard:
     return ShareCard(floor=share.floor, ceiling=share.ceiling)
+
+
+def _caps(accepted: pl.DataFrame) -> tuple[str, ...]:
+    """The levels of an egress factor, in words; none where there was no such factor."""
+    asked = ordered(accepted["egress_asked"].drop_nulls())
+    return tuple(
+        "link as fast as it is" if level == "unlimited" else f"link capped at {level} Mbit/s"
+        for level in asked
+    )
 
 
 def _samples(accepted: pl.DataFrame) -> int | None:

@@ -1,16 +1,23 @@
 """Egress as an assigned factor, end to end: real links, real fetches, a report that tells it."""
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
+from typer.testing import CliRunner
 
+from infranoise.analysis.card import card
+from infranoise.analysis.factor import Factor
+from infranoise.analysis.findings import findings
+from infranoise.analysis.read_ledger import Study, read_study
+from infranoise.analysis.run_facts import run_facts
+from infranoise.analysis.study_cells import study_cells
+from infranoise.cli.main import app
 from infranoise.models.ledger import reading
 from infranoise.models.ledger.reading import AttemptLine
 from infranoise.models.ledger.store import open_store
@@ -20,7 +27,7 @@ pytestmark = [pytest.mark.links, pytest.mark.cgroup]
 EXPERIMENT = """
 name = "far"
 tasks = ["bundled:egress"]
-samples = 2
+samples = 1
 bands = ["uncapped"]
 [[entries]]
 agent = "policy"
@@ -40,21 +47,9 @@ runtime = "process"
 class Done:
     """A run that has ended well."""
 
-    folder: Path
-    environ: dict[str, str]
+    store: Path
+    study: Study
     attempts: tuple[AttemptLine, ...]
-
-    def infranoise(self, *words: str) -> str:
-        return infranoise(self.folder, self.environ, *words)
-
-
-def infranoise(folder: Path, environ: dict[str, str], *words: str) -> str:
-    command = [sys.executable, "-m", "infranoise", *words]
-    ended = subprocess.run(
-        command, cwd=folder, env=environ, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +58,18 @@ def done(tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoRe
         missing(why)
     folder = tmp_path_factory.mktemp("far")
     (folder / "far.toml").write_text(EXPERIMENT)
-    environ = os.environ | {"INFRANOISE_STATE": str(folder / "state")}
-    infranoise(folder, environ, "run", "far.toml", "--out", "out", "--slots", "2", "--json")
-    attempts = tuple(reading.attempts(open_store(folder / "out/ledger.sqlite"), "far"))
-    return Done(folder, environ, attempts)
+    ended = subprocess.run(
+        [sys.executable, "-m", "infranoise", "run", "far.toml", "--out", "out", "--slots", "2"],
+        cwd=folder,
+        env=os.environ | {"INFRANOISE_STATE": str(folder / "state")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    store = folder / "out/ledger.sqlite"
+    engine = open_store(store)
+    return Done(store, read_study(engine), tuple(reading.attempts(engine, "far")))
 
 
 def test_the_link_alone_decides_who_is_in_time(done: Done) -> None:
@@ -112,20 +115,25 @@ def test_load_clock_and_warnings_are_on_every_attempt(done: Done) -> None:
         assert around.warnings is not None
 
 
-def test_the_report_knows_the_factor_as_assigned_and_readings_as_associations(done: Done) -> None:
-    found: dict[str, Any] = json.loads(
-        done.infranoise(
-            "analyze", "out", "--factor", "rx_bytes", "--factor", "peak_load1", "--json"
-        )
-    )
-    roles = {row["factor"]: row["role"] for row in found["factors"]}
+def test_the_factor_is_known_as_assigned_and_readings_as_associations(done: Done) -> None:
+    more = [Factor("rx_bytes"), Factor("peak_load1")]
+    beside = findings(*study_cells(done.study, more=more)).attribution
+    assert beside is not None
+    roles = {row.factor: row.role for row in beside.factors}
     assert roles == {"egress_mbps": "assigned", "rx_bytes": "observed", "peak_load1": "observed"}
-    (alone,) = json.loads(done.infranoise("analyze", "out", "--json"))["factors"]
-    assert (alone["levels"][0]["level"], alone["levels"][0]["est"]) == ("unlimited", 0.5)
+    alone = findings(*study_cells(done.study)).attribution
+    assert alone is not None
+    (unlimited,) = alone.factors[0].levels
+    assert (unlimited.level, unlimited.est) == ("unlimited", 0.5)
+
+
+def test_the_card_states_the_caps(done: Done) -> None:
+    stated = card(done.study, run_facts(done.study)).egress
+    assert stated == ("internal", "link capped at 8 Mbit/s", "link as fast as it is")
 
 
 def test_a_trial_s_page_shows_its_link_and_its_load(done: Done) -> None:
-    trial = next(line.trial for line in done.attempts)
-    shown = done.infranoise("trial", "show", trial, "--store", "out/ledger.sqlite")
+    words = ("trial", "show", done.attempts[0].trial, "--store", str(done.store))
+    shown = CliRunner().invoke(app, words).output
     assert "egress_down_mbps" in shown
     assert "load at peak" in shown
