@@ -14,7 +14,7 @@ from .equivalence import MARGIN
 from .factor import Factor
 from .findings import Findings, findings
 from .parts import Asked
-from .read import read_table
+from .read import read_table, unreadable
 
 ROLES = frozenset(field.name for field in fields(Columns)) - {"factors"}
 SUFFIXES = frozenset({".csv", ".tsv", ".parquet", ".pq"})
@@ -98,7 +98,10 @@ def is_table(path: str | Path) -> bool:
 def _header(table: Path) -> list[str]:
     if not table.is_file():
         raise DesignError(f"{table}: no such table")
-    if table.suffix.lower() in (".parquet", ".pq"):
-        return pl.scan_parquet(table).collect_schema().names()
     separator = "\t" if table.suffix.lower() == ".tsv" else ","
-    return pl.scan_csv(table, separator=separator).collect_schema().names()
+    try:
+        if table.suffix.lower() in (".parquet", ".pq"):
+            return pl.scan_parquet(table).collect_schema().names()
+        return pl.scan_csv(table, separator=separator).collect_schema().names()
+    except pl.exceptions.PolarsError as error:
+        raise unreadable(table, error) from error

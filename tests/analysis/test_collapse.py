@@ -212,3 +212,19 @@ def test_whole_numbers_and_the_same_as_text_make_the_same_cells() -> None:
     holed = rows.with_columns(task=pl.when(pl.col("node") > 0).then(pl.col("task")))
     with pytest.raises(DesignError, match="'task' has rows without a label"):
         collapse(holed.lazy(), columns)
+
+
+def test_a_column_may_change_its_kind_far_down_a_csv(tmp_path: Path) -> None:
+    rows = [f"{k % 3},{k % 2}" for k in range(12_000)] + ["last,0.5"]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["task,passed", *rows]) + "\n")
+    cells = read_table(path, Columns(task="task", passed="passed"))
+    assert cells.levels["task"] == ("0", "1", "2", "last")
+    assert (int(cells.n.sum()), float(cells.reward_sum.sum())) == (12_001, 6_000.5)
+
+
+def test_a_file_that_is_no_table_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(DesignError, match=r"table.parquet: this table cannot be read"):
+        read_table(path, Columns(task="task", passed="passed"))

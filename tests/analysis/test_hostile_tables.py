@@ -377,3 +377,10 @@ def test_what_is_no_table_of_trials_is_refused(ask: Ask, what: str) -> None:
     columns, more, kind = REFUSED[what]
     strings = {name: pl.String for name in ("task", "band") if name in columns}
     assert ask(pl.DataFrame(columns, schema_overrides=strings), **more) is kind
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "table.csv"])
+def test_an_empty_file_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(DesignError, match=name):
+        infranoise.analyze(tmp_path / name)
