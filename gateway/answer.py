@@ -5,6 +5,7 @@ unread.
 """
 
 import json
+import re
 from typing import Any
 
 from ..models.provider import Tokens
@@ -13,7 +14,7 @@ LONGEST_LINE_BYTES = 1 << 20
 LARGEST_DOCUMENT_BYTES = 8 << 20
 LAST_EVENTS = frozenset({"message_stop", "response.completed", "response.incomplete"})
 ERROR_EVENTS = frozenset({"error", "response.failed"})
-WORDS = (b"usage", b"message_stop", b"error", b"response.", b"[DONE]")
+WORDS = re.compile(rb"usage|message_stop|error|response\.|\[DONE\]")
 NO_CHOICES = [b'"choices":[]', b'"choices": []']
 
 
@@ -39,7 +40,7 @@ class Stream:
         if not self._take_out:
             if len(self._rest) > LONGEST_LINE_BYTES:
                 self._rest = b""
-            if any(word in lines for word in WORDS):
+            if WORDS.search(lines):
                 for line in lines.splitlines():
                     self._look(line)
             return chunk
@@ -60,7 +61,7 @@ class Stream:
         return not blank
 
     def _look(self, line: bytes) -> dict[str, Any] | None:
-        if not line.startswith(b"data:") or not any(word in line for word in WORDS):
+        if not line.startswith(b"data:") or not WORDS.search(line):
             return None
         text = line[5:].strip()
         if text == b"[DONE]":
