@@ -177,8 +177,9 @@ def test_a_killed_worker_is_noticed_and_the_others_go_on(fleet: Fleet) -> None:
 def test_a_worker_that_is_told_to_go_ends_what_it_can_and_says_why_of_the_rest(
     fleet: Fleet,
 ) -> None:
-    brief = fleet.submit(fleet.experiment(BRIEF, samples=1, bands=["1x"]))
     slow = fleet.submit(fleet.experiment(SLOW, samples=1, bands=["1x"]))
+    until(lambda: len(fleet.pods("n1")) == 1, "one slot is taken")
+    brief = fleet.submit(fleet.experiment(BRIEF, samples=1, bands=["1x"]))
     until(lambda: len(fleet.pods("n1")) == 2, "all slots are taken")
     fleet.workers["n1"].send(signal.SIGTERM)
     assert fleet.workers["n1"].ended() == 0

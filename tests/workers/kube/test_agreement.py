@@ -23,6 +23,7 @@ from infranoise.models.experiment import Experiment
 from infranoise.models.task_file import load_task
 from infranoise.scheduler.trial_run import single
 from infranoise.workers.attempt import Node, run_attempt
+from infranoise.workers.bearings import Bearings
 from infranoise.workers.pods.docker.pods import DockerPods
 from infranoise.workers.pods.kubernetes.api import Api
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
@@ -69,7 +70,7 @@ def ends(pods: Pods, runtime: str, cache: Path) -> Ends:
             "pods": {"runtime": runtime},
         }
     )
-    here = Node("here", "", Slots(4))
+    here = Node("here", Bearings(), Slots(4))
 
     def end(entry: Entry, band: str) -> tuple[str, str, str | None]:
         record = run_attempt(single(experiment, task, entry, band), pods, here)
