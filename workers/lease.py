@@ -73,12 +73,11 @@ class Membership:
         return made
 
     def join(self) -> None:
-        """Say hello and begin to beat.
-
-        Raises:
-            redis.RedisError: the server does not answer.
-        """
-        self.say_hello()
+        """Say hello and begin to beat. A server that does not answer yet is told with a beat."""
+        try:
+            self.say_hello()
+        except redis.RedisError as error:
+            log.warning("the fleet was not told of this node yet: %s", error)
         threading.Thread(target=self._beat_on, daemon=True, name="heartbeat").start()
 
     def leave(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from own_fleet import until
 from own_valkey import OwnValkey
 
 from infranoise.models.lease import keys
@@ -141,3 +142,17 @@ class TestCutOff:
         server.end()
         member._stop_if_cut_off()
         assert not stopped
+
+
+def test_a_node_that_came_before_its_server_joins_when_that_is_there(tmp_path: Path) -> None:
+    server = OwnValkey(tmp_path / "late")
+    early = Membership.of(server.address, "early", Capacity(4000, 1000, 4), lambda _: None, {})
+    early.join()
+    try:
+        server.start()
+        home = Leases(server.address)
+        until(lambda: [node.id for node in home.nodes()] == ["early"], "the node is known")
+        home.close()
+    finally:
+        early.left()
+        server.end(signal.SIGKILL)
