@@ -156,3 +156,6 @@ def test_a_node_that_came_before_its_server_joins_when_that_is_there(tmp_path: P
     finally:
         early.left()
         server.end(signal.SIGKILL)
+        for way in (early.client, early.pulse):
+            if way is not None:
+                way.close()
