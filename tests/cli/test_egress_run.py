@@ -116,11 +116,11 @@ def test_load_clock_and_warnings_are_on_every_attempt(done: Done) -> None:
 
 
 def test_the_factor_is_known_as_assigned_and_readings_as_associations(done: Done) -> None:
-    more = [Factor("rx_bytes"), Factor("peak_load1")]
+    more = [Factor("rx_bytes")]
     beside = findings(*study_cells(done.study, more=more)).attribution
     assert beside is not None
     roles = {row.factor: row.role for row in beside.factors}
-    assert roles == {"egress_mbps": "assigned", "rx_bytes": "observed", "peak_load1": "observed"}
+    assert roles == {"egress_mbps": "assigned", "rx_bytes": "observed"}
     alone = findings(*study_cells(done.study)).attribution
     assert alone is not None
     (unlimited,) = alone.factors[0].levels

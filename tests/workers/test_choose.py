@@ -7,7 +7,7 @@ import pytest
 
 from infranoise.models.entry import BUILT_IN, Entry
 from infranoise.models.errors import DesignError
-from infranoise.workers.harness.choose import AGENTS, choose
+from infranoise.workers.harness.choose import AGENTS, SHELL, choose
 
 
 class Picky:
@@ -23,7 +23,7 @@ def their_module(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_agents_that_a_file_may_name_are_those_there_are() -> None:
-    assert set(BUILT_IN) == set(AGENTS)
+    assert set(BUILT_IN) == {*AGENTS, SHELL}
 
 
 def test_a_users_class_is_made_with_its_options() -> None:
