@@ -7,7 +7,7 @@ DEV_READY := $(VENV)/.dev-ready
 PEERS ?= .venv-peers
 INSTALL_HERE := bin/python -m pip install --quiet --disable-pip-version-check --no-compile
 INSTALL := $(VENV)/$(INSTALL_HERE)
-RUN_TESTS := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+RUN_TESTS := $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: setup peers demo test check fix types bench validity chaos lock
 

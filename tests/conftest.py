@@ -20,8 +20,13 @@ from infranoise.models.task import Task
 
 REAL_CLUSTER = "INFRANOISE_TEST_KUBECONFIG"
 LONGEST_FIRST = (  # files that wait for real pods, servers and clocks; a file runs on one worker
+    "cli/test_models_run.py",
+    "fleet/chaos/test_links.py",
+    "fleet/chaos/test_chaos.py",
     "workers/pods/test_contract_kubernetes.py",
     "cli/test_run.py",
+    "workers/test_harbor_agents.py",
+    "importers/test_peers.py",
     "fleet/test_compose.py",
     "fleet/test_fleet.py",
     "workers/test_attempt.py",
@@ -29,7 +34,6 @@ LONGEST_FIRST = (  # files that wait for real pods, servers and clocks; a file r
     "workers/kube/test_attempts.py",
     "cli/test_interrupt.py",
     "workers/pods/docker/test_docker.py",
-    "cli/test_models_run.py",
     "cli/test_run_ways.py",
     "workers/test_withdrawn.py",
     "workers/pods/test_process.py",
