@@ -10,7 +10,7 @@
 # Python: the `python3` on the PATH is the one that is copied; override with PYTHON=/path/to/python
 set -euo pipefail
 
-mirror=${1:-http://deb.debian.org/debian}
+mirror=${1:-} # without one: debootstrap's own
 python=${PYTHON:-python3}
 # The last two are what docker-compose.yml builds on.
 names=(python:3.12-slim debian:bookworm-slim python:3.12.11-slim-bookworm debian:bookworm-20250630-slim)
@@ -49,8 +49,8 @@ else
   packages+=,python3,python3-pip,python3-venv
 fi
 
-say "making a Debian 12 root from $mirror (about a minute)"
-if ! debootstrap --variant=minbase --include="$packages" bookworm "$root" "$mirror" >"$work/log" 2>&1; then
+say "making a Debian 12 root from ${mirror:-the usual mirror} (about a minute)"
+if ! debootstrap --variant=minbase --include="$packages" bookworm "$root" ${mirror:+"$mirror"} >"$work/log" 2>&1; then
   tail -n 20 "$work/log" >&2
   say "debootstrap failed; its last lines are above"
   exit 1

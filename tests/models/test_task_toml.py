@@ -47,9 +47,9 @@ DECLARED: dict[str, tuple[str, str, Any]] = {
         "public",
     ),
     "allowlist": (
-        '[environment]\nnetwork_mode = "allowlist"\nallowed_hosts = ["pypi.org", "*.debian.org"]',
+        '[environment]\nnetwork_mode = "allowlist"\nallowed_hosts = ["a.example", "*.b.example"]',
         "allowed_hosts",
-        ("pypi.org", "*.debian.org"),
+        ("a.example", "*.b.example"),
     ),
     "image": ('[environment]\ndocker_image = "org/it:1"', "image", "org/it:1"),
     "workdir": ('[environment]\nworkdir = "/app"', "workdir", "/app"),
