@@ -138,7 +138,7 @@ class _Round:
         capped = want.provider if want.provider in line.provider_room else ""
         kind = (want.runtime, want.concurrency, f"{line.experiment} {capped}" if capped else "")
         refused = self.refused.setdefault(kind, [])
-        if want.trial not in self.reserved.values() and any(map(want.floor.holds, refused)):
+        if any(map(want.floor.holds, refused)):
             return None
         fitting = (room for room in self._fitting(want) if line.opens(want, room))
         fit = list(itertools.islice(fitting, LOOK_AT))
