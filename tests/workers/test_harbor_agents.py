@@ -156,6 +156,8 @@ def test_a_pod_that_goes_away_under_the_agent_is_no_failure_of_the_agent(
         missing(f"a Docker engine: {error}")
     record = ended(process)
     assert outcome(record)[0] == "infra_error", classify(record.evidence)
+    assert not record.evidence.agent_fault, "a lost pod is no command that failed"
+    assert not any(phase.timed_out for phase in record.evidence.phases), "nor was time short"
 
 
 def test_an_agent_that_harbor_does_not_have_is_told_by_name(peers: Path, task: Task) -> None:
