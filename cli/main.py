@@ -9,7 +9,7 @@ import typer
 
 from .. import __version__
 from ..models.errors import DesignError, InfranoiseError
-from . import cluster, fleet, here, others, results, services
+from . import cluster, fleet, here, others, publish, results, services
 from .secret_files import from_files
 
 EXIT_CODES = """Exit codes: 0 done · 1 this machine or run failed · 2 the request is wrong ·
@@ -46,6 +46,7 @@ def _root(
 here.register(app)
 results.register(app)
 others.register(app)
+publish.register(app)
 fleet.register(app)
 services.register(app)
 cluster.register(app)
