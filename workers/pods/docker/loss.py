@@ -95,9 +95,10 @@ def self_inflicted(
 
     Not if the engine was told to end it, nor if the kernel killed for memory while that command
     ran: by the engine's events, by the count, or, where nothing was killed before, by the state
-    (its flag stays up after the first kill and tells nothing of a second). The engine remembers
-    256 events; what it has forgotten is taken for a command's own doing, which is by far the more
-    common.
+    (its flag stays up after the first kill and tells nothing of a second). A busy engine tells of
+    a kill late, so an event that may tell of a kill counted before is no new one. The engine
+    remembers 256 events; what it has forgotten is taken for a command's own doing, which is by
+    far the more common.
 
     Args:
         state: the container's inspected state.
@@ -107,9 +108,11 @@ def self_inflicted(
     """
     lately = [event.action for event in happened if event.at >= since]
     told = "kill" in lately or "stop" in lately
+    ooms = sum(event.action == "oom" for event in happened)
+    telling = "oom" in lately and ooms > (kills.before or 0)
     counted = (kills.after or 0) > (kills.before or 0)
     flagged = bool(state["OOMKilled"]) and not kills.before
-    return not (told or "oom" in lately or counted or flagged)
+    return not (told or telling or counted or flagged)
 
 
 def now(client: docker.APIClient) -> float:
