@@ -9,6 +9,9 @@ INSTALL_HERE := bin/python -m pip install --quiet --disable-pip-version-check --
 INSTALL := $(VENV)/$(INSTALL_HERE)
 RUN_TESTS := $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
+# A suite starts hundreds of processes: none shall compile again what another has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup peers demo test check fix types bench validity chaos lock
 
 setup: $(DEV_READY)
