@@ -48,11 +48,12 @@ def run(*words: object, **env: str) -> None:
 
 
 def harbor_task(folder: Path, name: str, image: str = "none", memory_mb: int = 128) -> None:
-    """A task whose verifier looks for what the agent left."""
+    """A task whose verifier looks for what the agent left; but one has all the time it wants."""
+    agent_s = 4.0 if name == "late" else 90.0
     write(folder / name / "instruction.md", name)
     write(
         folder / name / "task.toml",
-        'version = "1.0"\n[agent]\ntimeout_sec = 4.0\n[verifier]\ntimeout_sec = 30.0\n'
+        f'version = "1.0"\n[agent]\ntimeout_sec = {agent_s}\n[verifier]\ntimeout_sec = 90.0\n'
         f'[environment]\ndocker_image = "{image}"\ncpus = 1\nmemory_mb = {memory_mb}\n',
     )
     verdict = (

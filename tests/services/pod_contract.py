@@ -654,16 +654,16 @@ def test_reap_takes_what_has_expired_and_spares_what_is_alive(
     pods: Pods, open_pod: OpenPod, sleepers: Sleepers
 ) -> None:
     now = time.time()
-    pod = open_pod(attempt_id=f"reap-{sleepers.seconds}", expires_at=now + 5)
+    pod = open_pod(attempt_id=f"reap-{sleepers.seconds}", expires_at=now + 20)
     shell(pod, f"setsid sleep {sleepers.seconds} >/dev/null 2>&1 &")
     until(lambda: sleepers.running() == 1, "the sleeper")
     name = f"reap-{sleepers.seconds}"
     assert name not in pods.reap(now=now)
-    assert name not in pods.reap(now=now + 10, alive=[name])
+    assert name not in pods.reap(now=now + 25, alive=[name])
     assert sleepers.running() == 1
-    assert name in pods.reap(now=now + 10)
+    assert name in pods.reap(now=now + 25)
     assert sleepers.running() == 0
-    assert name not in pods.reap(now=now + 10)
+    assert name not in pods.reap(now=now + 25)
 
 
 ORPHAN = """

@@ -391,7 +391,8 @@ def test_what_a_killed_worker_left_is_removed_and_nothing_else(
     engine: docker.APIClient, docker_pods: DockerPods, docker_order: Order, tmp_path: Path
 ) -> None:
     theirs, spared, mine, old = (docker_order() for _ in range(4))
-    old = replace(old, expires_at=time.time() - 1)
+    then = time.time() + 20  # so that nobody else on this engine reaps it before
+    old = replace(old, expires_at=then - 1)
     docker_pods.prepare(mine)
     workers = [
         subprocess.Popen(
@@ -405,7 +406,7 @@ def test_what_a_killed_worker_left_is_removed_and_nothing_else(
                 assert worker.stdout is not None
                 assert worker.stdout.readline() == b"up\n"
                 os.kill(worker.pid, signal.SIGKILL)
-        gone = docker_pods.reap(now=time.time(), alive={spared.attempt_id})
+        gone = docker_pods.reap(now=then, alive={spared.attempt_id})
         assert {theirs.attempt_id, old.attempt_id} <= set(gone)
         assert remains(engine, mine)
         assert remains(engine, spared)
