@@ -14,7 +14,7 @@ from .outcome import INFRA_CAUSES, Cause, OomPlace, Outcome, Verdict
 from .rule import PASS_REWARD as PASS_REWARD
 from .rule import Rule, solved, verifier_has_spoken
 
-VERSION = 2
+VERSION = 3
 HUNG_SHARE = 0.5  # of the agent's time, waited in one unanswered call as it ran out
 DISK_FULL = "node's disk full"
 

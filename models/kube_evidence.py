@@ -111,5 +111,9 @@ class KubeEvidence(Value):
 
     @property
     def ended(self) -> bool:
-        """The container, or the whole pod, has come to an end that was not our doing."""
-        return self.exit_code is not None or self.phase in ("Succeeded", "Failed")
+        """The container, or the whole pod, has come to an end that was not our doing.
+
+        One that was started again has: what runs now knows nothing of the trial.
+        """
+        over = self.exit_code is not None or self.phase in ("Succeeded", "Failed")
+        return over or self.restarts > 0

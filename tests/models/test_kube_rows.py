@@ -168,6 +168,63 @@ def test_a_full_quota_is_no_room_once_its_time_is_over() -> None:
     assert told(classify(evidence(found))) == (IE, "unschedulable", None, "no_room")
 
 
+BACK_OFF = {"waiting": "ImagePullBackOff", "waiting_message": 'Back-off pulling image "x:1"'}
+UNRECORDED: dict[str, tuple[dict[str, Any], Verdict, tuple[str, str, str | None, str]]] = {
+    "evicted in words of a later kubelet": (
+        {"phase": "Failed", "reason": "Evicted", "message": "The node was low on patience"},
+        "failed",
+        (IE, "evicted", None, "kubelet"),
+    ),
+    "sent away by a node under pressure": (
+        {
+            "phase": "Failed",
+            "reason": "Evicted",
+            "message": "Pod was rejected: The node had condition: [DiskPressure]. ",
+        },
+        "",
+        (IE, "unschedulable", None, "admission"),
+    ),
+    "no such device left": (
+        {"phase": "Failed", "reason": "OutOfnvidia.com/gpu"},
+        "",
+        (IE, "unschedulable", None, "admission"),
+    ),
+    "disrupted for a reason of a later version": (
+        {"phase": "Failed", "disruption": "DeletionByDeviceTaintManager", "exit_code": 143},
+        "failed",
+        (IE, "evicted", None, "disrupted"),
+    ),
+    "its container was started again": (
+        {"phase": "Running", "restarts": 1},
+        "failed",
+        (IE, "unknown", None, "restarted"),
+    ),
+    "a pull is put off, and an event alone says why": (
+        BACK_OFF | {"overdue": "image", "troubles": ('Failed: pull "x:1": not found',)},
+        "",
+        (IE, "image_pull", None, "configuration"),
+    ),
+    "a pull is put off, and nobody says why": (
+        BACK_OFF | {"overdue": "image"},
+        "",
+        (IE, "image_pull", None, "infrastructure"),
+    ),
+}
+
+
+@pytest.mark.parametrize("story", UNRECORDED)
+def test_what_nobody_recorded_has_a_row_too(story: str) -> None:
+    facts, verdict, means = UNRECORDED[story]
+    assert told(classify(evidence(KubeEvidence.model_validate(facts), verdict))) == means
+
+
+def test_a_pod_that_is_killed_under_its_verifier_is_no_lost_connection() -> None:
+    phases = (Phase(name="agent", exit_code=0), Phase(name="verifier", lost="it broke"))
+    killed = KubeEvidence(phase="Failed", exit_code=137, ended_as="Error")
+    found = classify(Evidence(phases=phases, kube=killed))
+    assert told(found) == (IE, "unknown", None, "sigkill")
+
+
 VANISHED = {"node gone": (DELETED, "node_lost"), "node there": (READY, "unknown")}
 
 
@@ -220,6 +277,10 @@ def test_every_row_decides_some_story() -> None:
     decided = {outcome(scenario, **how).rule for scenario, how, _ in (c.values for c in CASES)}
     decided |= {"kubernetes 14: vanished", "kubernetes 14: vanished with its node"}
     decided |= {"kubernetes 4: its node fell silent"}
+    decided |= {
+        classify(evidence(KubeEvidence.model_validate(facts), verdict)).rule
+        for facts, verdict, _ in UNRECORDED.values()
+    }
     assert {row.name for row in ROWS} <= decided
 
 
@@ -227,8 +288,8 @@ kubes = st.builds(
     KubeEvidence,
     phase=st.sampled_from(["", "Running", "Failed", "Succeeded"]),
     reason=st.sampled_from(["", "Evicted", "DeadlineExceeded", "OutOfmemory", "NodeLost"]),
-    message=st.sampled_from(["", "The node was low on resource: memory. "]),
-    disruption=st.sampled_from(["", "PreemptionByScheduler", "EvictionByEvictionAPI"]),
+    message=st.sampled_from(["", "The node was low on resource: memory. ", "as told"]),
+    disruption=st.sampled_from(["", "PreemptionByScheduler", "EvictionByEvictionAPI", "Later"]),
     disrupted_at=st.sampled_from([None, 10.0]),
     verdict_at=st.sampled_from([None, 20.0]),
     deleted=st.booleans(),
@@ -243,7 +304,7 @@ def test_a_deleted_pod_never_passed_and_a_disrupted_one_never_failed(
     kube: KubeEvidence, verdict: Verdict
 ) -> None:
     found = classify(evidence(kube, verdict))
-    if kube.deleted or kube.disruption:
+    if kube.deleted or kube.disruption or kube.reason == "Evicted":
         assert found.verdict == "infra_error"
     if not verdict:
         assert found.verdict not in ("passed", "failed")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from ....models.errors import ImagePullFailed, PodError, PodLost, StartFailed, Unschedulable
 from ....models.kube_evidence import KubeEvidence, Overdue
-from ....models.kube_rows import IMAGE_CONFIGURATION, IMAGE_WAITS, START_ENDS, START_WAITS
+from ....models.kube_unstarted import IMAGE_CONFIGURATION, IMAGE_WAITS, START_ENDS, START_WAITS
 
 Stage = Literal["schedule", "start", "running", "over"]
 FOR_GOOD = ("InvalidImageName", "ErrImageNeverPull", *START_WAITS)
