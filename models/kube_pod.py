@@ -34,6 +34,7 @@ class KubePod(Value):
     priority_class: str = ""
     runtime_class: str = ""
     service_account: str = ""
+    dns_policy: str = ""
     pod_ip: str = ""
     image_id: str = ""
     container_id: str = ""
@@ -70,6 +71,7 @@ def kube_pod(pod: Object, events: Iterable[Object] = ()) -> KubePod:
         priority_class=spec.get("priorityClassName") or "",
         runtime_class=spec.get("runtimeClassName") or "",
         service_account=spec.get("serviceAccountName") or "",
+        dns_policy=spec.get("dnsPolicy") or "",
         pod_ip=status.get("podIP") or "",
         image_id=container.get("imageID") or "",
         container_id=container.get("containerID") or ran.get("containerID") or "",

@@ -29,7 +29,8 @@ class ClusterPods(Value):
     anew in every wave. `pods_per_node` is the most of our pods that one node may hold at once.
     `qos` "constant" keeps every band Burstable, so that the ceiling alone moves; "natural" makes a
     strict band Guaranteed. `run_as_user` None: the image's own user. `evidence_finalizer` holds a
-    pod's object back until its evidence has been read.
+    pod's object back until its evidence has been read. `schedule_timeout_s`: how long a pod may
+    wait for room (a quota, a node, an autoscaler's new one); on no clock of the trial.
     """
 
     node_selector: dict[str, str] = Field(default_factory=dict)
@@ -42,6 +43,7 @@ class ClusterPods(Value):
     qos: Literal["constant", "natural"] = "constant"
     run_as_user: Annotated[int, Field(ge=0)] | None = None
     evidence_finalizer: bool = False
+    schedule_timeout_s: Annotated[float, Field(gt=0)] = 600.0
 
     @field_validator("tolerations")
     @classmethod

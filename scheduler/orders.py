@@ -67,7 +67,10 @@ def order(
 def _longest_s(experiment: Experiment, agent_s: float, spec: Spec) -> float:
     limits = experiment.limits
     waits_s = limits.longest_api_wait_s if limits.api_wait == "excluded" else 0.0
-    return agent_s + waits_s + spec.verifier_timeout_s + spec.build_timeout_s + BEFORE_AGENT_S
+    cluster = experiment.pods.kubernetes if experiment.pods.runtime == "kubernetes" else None
+    room_s = cluster.schedule_timeout_s if cluster else 0.0
+    before_s = room_s + spec.build_timeout_s + BEFORE_AGENT_S
+    return before_s + agent_s + waits_s + spec.verifier_timeout_s
 
 
 def band_of(experiment: Experiment, band: str, replay: Replay | None) -> Band:

@@ -24,6 +24,8 @@ from kube_store import KINDS, Change, Denied, Object, Store
 Exec = Callable[[Object, list[str], web.WebSocketResponse], Awaitable[None]]
 Right = tuple[str, str]  # a resource, with its subresource, and a verb
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+DELETE_FROM = "$deleteFromPrimitiveList/"
 PATH = re.compile(
     r"/(?:api/v1|apis/networking.k8s.io/v1)(?:/namespaces/(?P<ns>[^/]+))?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>\w+)(?P<rest>/.*)?)?)?"
 )
@@ -42,6 +44,7 @@ class FakeApi:
         self.bookmark_s = 1.0
         self.clock_ahead_s = 0.0
         self.doubling = self.reordering = False
+        self._spoilt = 0
         self.quota_full, self.loses_answers = False, 0
         self.storm: deque[tuple[int, int | None]] = deque()
         self.requests: list[tuple[str, str]] = []
@@ -94,6 +97,11 @@ class FakeApi:
     def expire_watches(self) -> None:
         """Forget the log and end watches, so that they come back too old."""
         self.store.compact()
+        self._call(self._cut())
+
+    def spoil_watches(self) -> None:
+        """End watches, and serve none from before now, without saying that it is too old."""
+        self._spoilt = self.store.version
         self._call(self._cut())
 
     def fall_silent(self, silent: bool = True) -> None:
@@ -197,6 +205,8 @@ class FakeApi:
         if sub == "eviction":
             return self._json(self._evict(place, name), 201)
         if request.method == "PATCH":
+            if request.content_type == STRATEGIC_PATCH:
+                body = self._plain(resource, place, name, body)
             return self._json(self.store.patch(resource, place, name, body, sub=sub or ""))
         if request.method == "PUT":
             return self._json(self.store.put(resource, place, name, body))
@@ -225,6 +235,14 @@ class FakeApi:
                     f'{resource} is forbidden: User "worker" cannot {verb} resource "{resource}"'
                 )
                 raise Denied(403, "Forbidden", words)
+
+    def _plain(self, resource: str, place: str, name: str, patch: Object) -> Object:
+        """A strategic merge patch as a plain one, of the directives that are known here."""
+        metadata = dict(patch["metadata"])
+        if (away := metadata.pop(f"{DELETE_FROM}finalizers", None)) is not None:
+            had = self.store.get(resource, place, name)["metadata"].get("finalizers", ())
+            metadata["finalizers"] = [one for one in had if one not in away] or None
+        return patch | {"metadata": metadata}
 
     def _review(self, body: Object) -> Object:
         asked = body["spec"]["resourceAttributes"]
@@ -316,6 +334,9 @@ class FakeApi:
         if 0 < at < self.store.oldest:
             words = f"too old resource version: {at} ({self.store.oldest})"
             await _send(response, "ERROR", Denied(410, "Expired", words).body)
+            return
+        if 0 < at <= self._spoilt:
+            await _send(response, "ERROR", Denied(500, "InternalError", "no leader").body)
             return
         while (now := time.monotonic()) < ends:
             changes = [] if self._silent else self.store.since(at)

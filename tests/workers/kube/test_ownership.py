@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from kube_api import FakeApi
 from kube_replay import ReplayKubelet, buries
+from kubernetes import client
 
-from infranoise.models.errors import PodError, StartFailed
+from infranoise.models.errors import PodError, PodLost, StartFailed
 from infranoise.models.kube_reading import Transition
 from infranoise.models.limits import Limits
 from infranoise.models.seating import ClusterPods, Seat
@@ -28,16 +29,20 @@ Json = dict[str, Any]
 
 @pytest.fixture
 def pods(fake: FakeApi, api: Api, tmp_path: Path) -> Iterator[KubernetesPods]:
-    made = KubernetesPods(Shape(namespace="trials"), api=api, diary=tmp_path, schedule_s=0.3)
+    made = KubernetesPods(Shape(namespace="trials"), api=api, diary=tmp_path)
     yield made
     made.close()
+
+
+def seat(**asked: Any) -> Seat:
+    return Seat(asked=ClusterPods.model_validate({"schedule_timeout_s": 0.3} | asked))
 
 
 def order(**more: Any) -> PodOrder:
     values: dict[str, Any] = {
         "attempt_id": "e.t.1", "experiment": "e", "trial": "t", "environment": Path("/none"),
         "environment_hash": "sha256:abc", "limits": Limits(), "expires_at": time.time() + 60,
-        "image": "task:1", "build_timeout_s": 0.6, "start_timeout_s": 0.0,
+        "image": "task:1", "seat": seat(), "build_timeout_s": 0.6, "start_timeout_s": 0.0,
     }  # fmt: skip
     return PodOrder(**(values | more))
 
@@ -90,7 +95,7 @@ def test_a_finalizer_holds_the_object_until_its_evidence_is_read_and_no_longer(
     fake: FakeApi, pods: KubernetesPods
 ) -> None:
     ReplayKubelet(fake.store, "start-failed", QUICK)
-    held = Seat(asked=ClusterPods(evidence_finalizer=True))
+    held = seat(evidence_finalizer=True)
     pod = pods.pod(order(seat=held))
     with pytest.raises(StartFailed):
         pod.start()
@@ -99,6 +104,63 @@ def test_a_finalizer_holds_the_object_until_its_evidence_is_read_and_no_longer(
     assert len(fake.store.all_of("pods", "trials")) == 1
     pod.stop()
     assert fake.store.all_of("pods", "trials") == []
+    kube = pod.ending()
+    assert kube is not None
+    assert kube.ended_as == "StartError"
+
+
+def test_only_our_own_finalizer_is_taken_off(fake: FakeApi, pods: KubernetesPods) -> None:
+    ReplayKubelet(fake.store, "start-failed", QUICK)
+    fake.store.admit.append(lambda pod: pod["metadata"]["finalizers"].append("audit.example/log"))
+    pod = pods.pod(order(seat=seat(evidence_finalizer=True)))
+    with pytest.raises(StartFailed):
+        pod.start()
+    (made,) = fake.store.all_of("pods", "trials")
+    pods._cluster.release(made["metadata"]["name"], made["metadata"]["uid"])
+    (held,) = fake.store.all_of("pods", "trials")
+    assert held["metadata"]["finalizers"] == ["audit.example/log"]
+
+
+@pytest.fixture
+def impatient(fake: FakeApi, tmp_path: Path) -> Iterator[KubernetesPods]:
+    """Pods of a worker that waits for no API, and looks after what it left very soon."""
+    api = Api(client.Configuration(host=fake.url), patience_s=0.0)
+    made = KubernetesPods(Shape(namespace="trials"), api=api, diary=tmp_path, leftovers_s=0.05)
+    yield made
+    made.close()
+
+
+def until_empty(fake: FakeApi) -> None:
+    deadline = time.monotonic() + 10
+    while fake.store.all_of("pods", "trials"):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_a_pod_that_was_made_though_nobody_said_so_is_removed(
+    fake: FakeApi, impatient: KubernetesPods
+) -> None:
+    buries(fake.store)
+    fake.loses_answers = 1
+    with pytest.raises(StartFailed, match="the answer was lost"):
+        impatient.pod(order()).start()
+    until_empty(fake)
+
+
+def test_a_pod_that_could_not_be_removed_is_told_to_go_again(
+    fake: FakeApi, impatient: KubernetesPods
+) -> None:
+    ReplayKubelet(fake.store, "start-failed", QUICK)
+    buries(fake.store)
+    pod = impatient.pod(order())
+    with pytest.raises(StartFailed):
+        pod.start()
+    everything = {("pods", verb) for verb in ("list", "watch", "get", "delete")}
+    fake.allowed = everything - {("pods", "delete")}
+    with pytest.raises(PodLost, match="stays"):
+        pod.stop()
+    fake.allowed = everything
+    until_empty(fake)
     kube = pod.ending()
     assert kube is not None
     assert kube.ended_as == "StartError"
@@ -122,10 +184,10 @@ def test_a_slot_is_given_back_whether_its_pod_was_made_or_not(
 ) -> None:
     ReplayKubelet(fake.store, "start-failed", QUICK)
     buries(fake.store)
-    seat = Seat(asked=ClusterPods(pods_per_node=1))
+    alone = seat(pods_per_node=1)
     for number, full in enumerate((False, True)):
         fake.quota_full = full
-        pod = pods.pod(order(seat=seat, attempt_id=f"e.t.{number}"))
+        pod = pods.pod(order(seat=alone, attempt_id=f"e.t.{number}"))
         with pytest.raises(PodError):
             pod.start()
         pod.stop()
@@ -136,7 +198,7 @@ def test_the_sweep_keeps_the_object_then_deletes_it_finalizer_and_all(
     fake: FakeApi, pods: KubernetesPods, tmp_path: Path
 ) -> None:
     ReplayKubelet(fake.store, "start-failed", QUICK)
-    failed(pods, seat=Seat(asked=ClusterPods(evidence_finalizer=True)))
+    failed(pods, seat=seat(evidence_finalizer=True))
     assert pods.reap(now=time.time()) == ()  # its worker lives, and its time is not over
     assert pods.reap(now=time.time() + 3600) == ("e.t.1",)
     assert fake.store.all_of("pods", "trials") == []

@@ -5,10 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 from kube_api import FakeApi
-from kube_replay import ReplayKubelet, buries
-from kube_store import Object
 
 from infranoise.models.errors import PodLost, Refused, StartFailed
 from infranoise.models.limits import Limits
@@ -19,27 +16,8 @@ from infranoise.workers.pods.kubernetes.rights import RIGHTS, may
 from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.pods.pod import PodOrder
 
-SLOWLY = 0.5  # of the recorded life, so that there is time to work in it
 HELD = Seat(asked=ClusterPods(evidence_finalizer=True))
 ALL = {(right.resource, right.verb) for right in RIGHTS}
-
-
-async def ends_well(pod: Object, argv: list[str], channel: web.WebSocketResponse) -> None:
-    """An exec that says that the pod is alive where it is asked, and ends well."""
-    if argv[-1] == "echo alive":
-        await channel.send_bytes(b"\x01alive\n")
-    await channel.send_bytes(b'\x03{"metadata":{},"status":"Success"}')
-
-
-@pytest.fixture
-def cluster(fake: FakeApi, node: Object) -> FakeApi:
-    """A fake cluster in which pods run a while, and go when they are told to."""
-    fake.store.create("nodes", "", node)
-    fake.execute = ends_well
-    ReplayKubelet(fake.store, "termination-evidence-ok", SLOWLY)
-
-    buries(fake.store)
-    return fake
 
 
 def until(condition: Callable[[], bool]) -> None:

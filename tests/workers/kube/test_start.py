@@ -1,18 +1,20 @@
 """How a pod comes to run or does not, by recordings played back: in the cluster's words."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kube_api import FakeApi
 from kube_replay import ReplayKubelet
+from kube_store import Denied
 
 from infranoise.models.classify import classify
 from infranoise.models.errors import ImagePullFailed, PodError, Refused, StartFailed, Unschedulable
 from infranoise.models.evidence import Evidence
 from infranoise.models.limits import Limits
+from infranoise.models.seating import ClusterPods, Seat
 from infranoise.workers.pods.kubernetes import cluster as kubernetes_cluster
 from infranoise.workers.pods.kubernetes.api import Api
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
@@ -20,11 +22,12 @@ from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.pods.pod import PodOrder
 
 QUICK, PATIENCE_S = 0.002, 0.6
+SEAT = Seat(asked=ClusterPods(schedule_timeout_s=PATIENCE_S))
 
 
 @pytest.fixture
 def pods(fake: FakeApi, api: Api) -> Iterator[KubernetesPods]:
-    made = KubernetesPods(Shape(namespace="trials"), api=api, schedule_s=PATIENCE_S)
+    made = KubernetesPods(Shape(namespace="trials"), api=api)
     yield made
     made.close()
 
@@ -33,7 +36,7 @@ def order(**more: Any) -> PodOrder:
     values: dict[str, Any] = {
         "attempt_id": "e.t.1", "experiment": "e", "trial": "t", "environment": Path("/none"),
         "environment_hash": "sha256:abc", "limits": Limits(), "expires_at": time.time() + 60,
-        "image": "task:1", "build_timeout_s": PATIENCE_S, "start_timeout_s": 0.0,
+        "image": "task:1", "seat": SEAT, "build_timeout_s": PATIENCE_S, "start_timeout_s": 0.0,
     }  # fmt: skip
     return PodOrder(**(values | more))
 
@@ -92,13 +95,29 @@ def test_a_band_that_a_limit_range_changed_is_refused_before_it_counts(
     assert fake.store.all_of("pods", "trials") == []
 
 
-def test_a_container_that_a_webhook_put_in_is_refused(fake: FakeApi, pods: KubernetesPods) -> None:
-    def inject(pod: dict[str, Any]) -> None:
-        pod["spec"]["containers"].append({"name": "proxy", "image": "mesh:1"})
+PROXY = {"name": "proxy", "image": "mesh:1"}
+WEBHOOKS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a container": (lambda spec: spec["containers"].append(PROXY), "'proxy' was put into the pod"),
+    "another runtime": (
+        lambda spec: spec.update(runtimeClassName="gvisor"),
+        "runtimeClassName: asked None, admitted gvisor",
+    ),
+    "restarts": (lambda spec: spec.update(restartPolicy="OnFailure"), "restartPolicy: asked Never"),
+    "a first process": (
+        lambda spec: spec["containers"][0].update(command=["inject", "--"]),
+        "its first process is another",
+    ),
+}
 
-    fake.store.admit.append(inject)
+
+@pytest.mark.parametrize("what", WEBHOOKS)
+def test_what_a_webhook_puts_into_a_pod_is_refused(
+    what: str, fake: FakeApi, pods: KubernetesPods
+) -> None:
+    put_in, words = WEBHOOKS[what]
+    fake.store.admit.append(lambda pod: put_in(pod["spec"]))
     pod = pods.pod(order())
-    with pytest.raises(Refused, match="'proxy' was put into the pod"):
+    with pytest.raises(Refused, match=words):
         pod.start()
     pod.stop()
     assert fake.store.all_of("pods", "trials") == []
@@ -110,6 +129,22 @@ def test_a_create_whose_answer_was_lost_makes_one_pod(fake: FakeApi, pods: Kuber
     with pytest.raises(StartFailed, match="StartError"):
         pods.pod(order()).start()
     assert len(fake.store.all_of("pods", "trials")) == 1
+
+
+def test_a_quota_that_others_count_on_at_the_same_time_is_asked_again(
+    fake: FakeApi, pods: KubernetesPods, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ReplayKubelet(fake.store, "start-failed", QUICK)
+    monkeypatch.setattr(kubernetes_cluster, "QUOTA_PAUSE_S", 0.05)
+    conflicts = [Denied(409, "Conflict", 'Operation cannot be fulfilled on resourcequotas "q"')] * 2
+
+    def count(pod: dict[str, Any]) -> None:
+        if conflicts:
+            raise conflicts.pop()
+
+    fake.store.admit.append(count)
+    with pytest.raises(StartFailed, match="StartError"):
+        pods.pod(order()).start()
 
 
 def test_a_full_quota_is_waited_for_and_then_no_room(

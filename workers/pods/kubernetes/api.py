@@ -24,7 +24,7 @@ from kubernetes.stream import ws_client
 from ....models.errors import Refused
 
 CONNECT_S, READ_S = 10.0, 30.0
-PATIENCE_S = 60.0  # how long a storm of 429 and 5xx is sat out
+PATIENCE_S = 60.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 UNAUTHORISED, GONE, TOO_MANY = 401, 410, 429
 Json = dict[str, Any]
@@ -63,21 +63,28 @@ class Ask:
 
 
 class Api:
-    """One cluster. Safe to use from many threads."""
+    """One cluster. Safe to use from many threads.
 
-    def __init__(self, configuration: client.Configuration) -> None:
-        self._configuration = configuration
+    Args:
+        patience_s: how long a storm of 429 and 5xx, or an absence, is sat out.
+    """
+
+    def __init__(
+        self, configuration: client.Configuration, *, patience_s: float = PATIENCE_S
+    ) -> None:
+        self._configuration, self._patience_s = configuration, patience_s
         self._pool = client.ApiClient(configuration).rest_client.pool_manager
         self._auth_lock = threading.Lock()
         self.skew_s: float | None = None
 
-    def ask(self, ask: Ask, *, patience_s: float = PATIENCE_S) -> Json:
-        """Ask until it is answered, sitting out storms for `patience_s`.
+    def ask(self, ask: Ask, *, patience_s: float | None = None) -> Json:
+        """Ask until it is answered, sitting out storms for `patience_s` (None: as is ours).
 
         Raises:
             ApiRefused: for good, or still at the end of the patience.
             ApiAway: no answer until then.
         """
+        patience_s = self._patience_s if patience_s is None else patience_s
         until, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
         while True:
             try:
@@ -113,6 +120,14 @@ class Api:
         Raises:
             ApiRefused: the handshake's status; ApiAway: no connection.
         """
+        try:
+            return self._shake_hands(path, query)
+        except ApiRefused as refusal:
+            if refusal.status != UNAUTHORISED:
+                raise
+        return self._shake_hands(path, query)  # as in `_once`: the token may have run out
+
+    def _shake_hands(self, path: str, query: list[tuple[str, str]]) -> websocket.WebSocket:
         url = f"{self._configuration.host}{path}?{urlencode(query)}"
         url = url.replace("http", "ws", 1)
         websocket.setdefaulttimeout(READ_S)  # the client offers no other way to bound a handshake

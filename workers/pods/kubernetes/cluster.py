@@ -18,15 +18,15 @@ from .feed import Feed
 from .nodes import Nodes
 from .profiles import Profiles
 from .runs import Runs
-from .seats import LABEL, MANAGED_BY
+from .seats import FINALIZER, LABEL, MANAGED_BY
 from .watch import Reflector
 from .words import GRACE_S
 
 SYNC_S = 10.0  # how long the first list of nodes is waited for
-MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 CREATES = 8  # in flight at once: more only makes the API say 429
 FORBIDDEN, NOT_FOUND, CONFLICT = 403, 404, 409
-QUOTA = "exceeded quota"
+EXISTS, QUOTA = "AlreadyExists", "exceeded quota"
 QUOTA_PAUSE_S = 2.0
 FIRST_LOOK_S = 0.05
 
@@ -92,11 +92,15 @@ class Cluster:
                 with self._creates:
                     return self.api.ask(Ask("POST", self._pods, body=manifest))
             except ApiRefused as refusal:
-                if refusal.status == CONFLICT:
+                if refusal.status == CONFLICT and refusal.reason == EXISTS:
                     return self._the_one_we_made(manifest, refusal)
-                if refusal.status != FORBIDDEN or QUOTA not in str(refusal):
+                full = refusal.status == FORBIDDEN and QUOTA in str(refusal)
+                # Any other conflict is over the quota's own object: many creates change it at once.
+                if not (full or refusal.status == CONFLICT):
                     raise
                 if time.monotonic() + QUOTA_PAUSE_S > until:
+                    if not full:
+                        raise
                     raise Unschedulable(f"the quota stays full: {refusal}", quota=True) from refusal
                 time.sleep(QUOTA_PAUSE_S)
 
@@ -129,12 +133,14 @@ class Cluster:
     def release(self, name: str, uid: str) -> None:
         """Take our finalizer off a pod, so that it may go; nothing happens where it is gone.
 
+        Others' finalizers stay: who set them waits for them.
+
         Raises:
             ApiTrouble
         """
-        patch = {"metadata": {"uid": uid, "finalizers": None}}
+        patch = {"metadata": {"uid": uid, "$deleteFromPrimitiveList/finalizers": [FINALIZER]}}
         try:
-            ask = Ask("PATCH", self.path(name), body=patch, content_type=MERGE_PATCH)
+            ask = Ask("PATCH", self.path(name), body=patch, content_type=STRATEGIC_PATCH)
             self.api.ask(ask)
         except ApiRefused as refusal:
             if refusal.status not in (NOT_FOUND, CONFLICT):

@@ -19,6 +19,8 @@ WATCH_S = (240, 300)  # by the server's clock; jittered, so that watches do not 
 READ_SLACK_S = 15.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 FORBIDDEN = 403
+TOO_OLD = ("Expired", "Gone")
+RESUMES = 3  # times in a row that a watch is taken up where it broke, before all is listed anew
 Object = dict[str, Any]
 
 
@@ -92,20 +94,20 @@ class Feed:
         return self.synced
 
     def _run(self) -> None:
-        pause_s = FIRST_PAUSE_S
+        pause_s, broken = FIRST_PAUSE_S, 0
         while not self._stop.is_set():
             try:
-                if not self._version:
+                if not self._version or broken > RESUMES:
                     self._list()
                 self._watch()
-                pause_s = FIRST_PAUSE_S
+                pause_s, broken = FIRST_PAUSE_S, 0
                 continue
             except ApiRefused as refusal:
                 if refusal.status == FORBIDDEN:
                     self._sent_away(refusal)
                     if not self._needed:
                         return
-                if refusal.status == GONE:
+                if refusal.status == GONE or refusal.reason in TOO_OLD:
                     self._version = ""
                 LOG.info("%s: the watch broke and is taken up again: %s", self._path, refusal)
             except ApiTrouble as trouble:
@@ -113,6 +115,7 @@ class Feed:
             except (ValueError, KeyError, TypeError) as garbled:
                 LOG.warning("%s: the watch sent what is no event: %s", self._path, garbled)
                 self._version = ""
+            broken += 1
             self._stop.wait(pause_s * random.uniform(0.5, 1.0))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 

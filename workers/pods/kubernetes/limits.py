@@ -27,9 +27,10 @@ def surprises(asked: Object, admitted: Object) -> tuple[str, ...]:
 
 
 def strangers(asked: Object, admitted: Object) -> tuple[str, ...]:
-    """What stands in an admitted pod beside what was asked for, in words.
+    """What stands in an admitted pod beside or instead of what was asked for, in words.
 
-    Webhooks put containers into pods: they take of the node what no band counts.
+    Webhooks put containers into pods, which take of the node what no band counts; give them another
+    runtime, which enforces otherwise; or start another first process, which counts no kills.
     """
     ours = {container["name"] for container in asked["spec"]["containers"]}
     found = [
@@ -38,6 +39,14 @@ def strangers(asked: Object, admitted: Object) -> tuple[str, ...]:
         for one in admitted["spec"].get(kind) or ()
         if one["name"] not in ours
     ]
+    was, now = asked["spec"], admitted["spec"]
+    for name in ("restartPolicy", "runtimeClassName"):
+        if was.get(name) != now.get(name):
+            found.append(f"{name}: asked {was.get(name)}, admitted {now.get(name)}")
+    first, kept = was["containers"][0], now["containers"]
+    mine: Object = next((one for one in kept if one["name"] == first["name"]), {})
+    if any(first.get(name) != mine.get(name) for name in ("command", "args")):
+        found.append("its first process is another")
     if admitted["spec"].get("hostNetwork"):
         found.append("the pod was put onto its node's own network")
     return tuple(found)

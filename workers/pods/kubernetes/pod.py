@@ -24,6 +24,7 @@ from .cluster import Cluster
 from .counters import after_the_end, from_files
 from .diary import Diary
 from .exec import Execution, Place
+from .leftovers import Leftovers
 from .life import Life
 
 QUIESCE_TRIES = 5
@@ -35,7 +36,12 @@ class KubernetesPod:
     root = ""
 
     def __init__(
-        self, cluster: Cluster, order: PodOrder, shape: words.Shape, diary: Diary, wait_s: float
+        self,
+        cluster: Cluster,
+        order: PodOrder,
+        shape: words.Shape,
+        diary: Diary,
+        leftovers: Leftovers,
     ) -> None:
         self._order = order
         self._last: Counters | None = None
@@ -43,7 +49,8 @@ class KubernetesPod:
         self._newest: Mapping[str, str] = {}
         self._profile: NodeProfile | None = None
         self.image_id = words.image_of(order, shape) or ""
-        self._life = Life(cluster, order, shape, diary, wait_s)
+        self._life = Life(cluster, order, shape, diary, leftovers)
+        self._witness = self._life.witness
 
     @property
     def attempt_id(self) -> str:
@@ -94,7 +101,7 @@ class KubernetesPod:
 
     def quiesce(self) -> int:
         """Kill every process but PID 1 and what it waits for, as `Pod.quiesce` says."""
-        if not self._life.alive():
+        if not self._witness.alive():
             return 0
         for attempt in range(QUIESCE_TRIES):
             with suppress(ApiTrouble):
@@ -102,7 +109,7 @@ class KubernetesPod:
                 told = self._read(scripts.QUIESCE)
                 if told.strip().isdecimal():
                     return int(told)
-            if not self._life.alive():
+            if not self._witness.alive():
                 return 0
             time.sleep(0.1 * 2**attempt)
         raise self._life.lost("its processes cannot be killed")
@@ -130,12 +137,12 @@ class KubernetesPod:
         Raises:
             PodLost: it is gone, and nothing was ever read.
         """
-        if self._life.alive():
+        if self._witness.alive():
             with suppress(ApiTrouble):
                 self._newest = limits.files(self._read(scripts.READ_FILES))
                 self._last = from_files(self._newest, self._last)
                 return self._last
-        told = after_the_end(self._life.facts(), self._last)
+        told = after_the_end(self._witness.facts(), self._last)
         if told is None:
             raise self._life.lost("its counters were never read")
         return told
@@ -146,11 +153,11 @@ class KubernetesPod:
 
     def ending(self, verdict_at: float | None = None) -> KubeEvidence | None:
         """What the cluster told of this pod until now, as `Witnessed.ending` says."""
-        return self._life.ending(verdict_at)
+        return self._witness.ending(verdict_at)
 
     def whereabouts(self) -> Whereabouts | None:
         """What the cluster gave this pod, as `Witnessed.whereabouts` says."""
-        given = self._life.granted()
+        given = self._witness.granted()
         if given is None:
             return None
         given = given.model_copy(update={"user": limits.user(self._first)})
@@ -175,20 +182,20 @@ class KubernetesPod:
         except ApiTrouble as trouble:
             raise StartFailed(f"the pod runs, but cannot be reached: {trouble}") from trouble
         self._last, self._first, self._newest = from_files(inside, None), inside, inside
-        node = self._life.now["spec"].get("nodeName", "")
+        node = self._witness.now["spec"].get("nodeName", "")
         self._profile = self._life.profiles.of(node, lambda: self._read(scripts.NODE_FILES))
-        return limits.effective(self._life.now, inside, self._order.limits)
+        return limits.effective(self._witness.now, inside, self._order.limits)
 
     # --- its life ---
 
     def _execution(self) -> Execution:
-        if not self._life.alive():
+        if not self._witness.alive():
             raise self._life.lost("it is not there for a command")
         return Execution(
             self._life.api,
             Place(self._life.path),
             kill=self.quiesce,
-            ended=lambda: not self._life.alive(),
+            ended=lambda: not self._witness.alive(),
         )
 
     def _read(self, text: str) -> str:
@@ -209,7 +216,7 @@ class KubernetesPod:
         if ended is not None and ended.exit_code is not None and self._answers():
             return result
         self._life.await_end()
-        facts = self._life.facts()
+        facts = self._witness.facts()
         code = ended.exit_code if ended else None
         ceiling = facts.oom_killed or facts.reason == "Evicted"
         if code == KILLED and ceiling and not facts.disruption:

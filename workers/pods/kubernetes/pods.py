@@ -16,6 +16,8 @@ from .api import Api, ApiTrouble, Ask, connect
 from .cluster import Cluster
 from .diary import Diary
 from .events import Events
+from .feed import WATCH_S
+from .leftovers import AGAIN_S, Leftovers
 from .nodes import Nodes
 from .pod import KubernetesPod
 from .seats import LABEL, MANAGED_BY
@@ -24,7 +26,6 @@ from .watch import Reflector
 from .words import Shape, image_of, label
 
 COMPOSE = "docker-compose.yaml"
-SCHEDULE_S = 600.0  # nothing that is pending ends by itself
 
 
 class KubernetesPods:
@@ -34,8 +35,8 @@ class KubernetesPods:
         shape: what of a pod is the cluster's.
         api: a cluster that is connected already; None: the kubeconfig's, or the one around us.
         diary: a folder for transitions and intents; None: they are not kept.
-        schedule_s: how long a pod may wait for a node.
-        reflector: how pods are watched; None: as is good for a real cluster.
+        watch_s, read_s: how pods are watched, as of a `Feed`.
+        leftovers_s: after how long pods that could not be removed are told to go again.
     """
 
     name = "kubernetes"
@@ -48,15 +49,15 @@ class KubernetesPods:
         kubeconfig: str | None = None,
         context: str | None = None,
         diary: Path | None = None,
-        schedule_s: float = SCHEDULE_S,
-        watch_s: tuple[int, int] = (240, 300),
+        watch_s: tuple[int, int] = WATCH_S,
         read_s: float | None = None,
+        leftovers_s: float = AGAIN_S,
     ) -> None:
         self.kubeconfig = kubeconfig
         mine = owner.owner()
         self._shape = replace(shape or Shape(), owner=mine, worker=label(mine))
         self._api = api or connect(kubeconfig, context)
-        self._diary, self._schedule_s = Diary(diary), schedule_s
+        self._diary = Diary(diary)
         selector = f"{MANAGED_BY}=infranoise,{LABEL}worker={self._shape.worker}"
         self.reflector = Reflector(
             self._api,
@@ -73,6 +74,8 @@ class KubernetesPods:
             Nodes(self._api, self._diary.node),
             Events(self._api, self._shape.namespace, self._diary.event),
         )
+        self._sweeper = Sweeper(self._cluster, self._diary)
+        self._leftovers = Leftovers(self._sweeper.sweep, again_s=leftovers_s)
 
     def refuse(self, order: PodOrder) -> str | None:
         """Why a cluster cannot run such a task, with the remedy; None if it can."""
@@ -115,7 +118,7 @@ class KubernetesPods:
     def pod(self, order: PodOrder) -> KubernetesPod:
         """The pod of an order, not yet made."""
         self._cluster.start()
-        return KubernetesPod(self._cluster, order, self._shape, self._diary, self._schedule_s)
+        return KubernetesPod(self._cluster, order, self._shape, self._diary, self._leftovers)
 
     def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
         """Delete pods of ours whose time is over, whose worker on this machine is dead, or whose
@@ -132,7 +135,7 @@ class KubernetesPods:
             return attempt_of(pod) not in alive and (dies or owner.dead(maker, one_machine=False))
 
         try:
-            swept = Sweeper(self._cluster, self._diary).sweep(abandoned)
+            swept = self._sweeper.sweep(abandoned)
         except ApiTrouble as trouble:
             raise StartFailed(f"pods cannot be listed for the sweep: {trouble}") from trouble
         self._diary.tidy()
@@ -166,5 +169,6 @@ class KubernetesPods:
 
     def close(self) -> None:
         """Stop watching; pods that run are not touched."""
+        self._leftovers.stop()
         self._cluster.stop()
         self._diary.close()

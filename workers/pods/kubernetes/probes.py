@@ -9,6 +9,7 @@ from typing import Any
 
 from ....models.errors import PodError
 from ....models.limits import Effective, Limits
+from ....models.seating import ClusterPods, Seat
 from ...doctor_check import Check
 from ..pod import PodOrder
 from . import probe_scripts as scripts
@@ -25,6 +26,7 @@ BLOCKED_WITHIN_S = 15.0
 CAP_MBPS = 10.0
 FLOOD_BYTES = 1 << 30  # more than any burst that was measured
 SAMPLES = 12  # seconds
+SEAT = Seat(asked=ClusterPods(spread="cluster", schedule_timeout_s=PATIENCE_S))
 POLICIES = "/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies"
 NOBODY = "nothing in the image can open a connection (python3 or nc)"
 OTHER_IMAGE = "name an image that has python3 or nc: --image"
@@ -45,12 +47,13 @@ def order(
         image=image,
         build_timeout_s=PULL_S,
         egress_mbps=egress_mbps,
+        seat=SEAT,
     )
 
 
 def checks(api: Api, shape: Shape, image: str, tell: Callable[[str], None]) -> Iterator[Check]:
     """What probe pods find; they are removed whatever happens."""
-    pods = KubernetesPods(shape, api=api, schedule_s=PATIENCE_S)
+    pods = KubernetesPods(shape, api=api)
     try:
         tell("killing a probe pod's process at its ceiling")
         yield from memory(pods, shape, image)

@@ -7,6 +7,7 @@ from ....models.seating import TOLERATION, ClusterPods
 
 LABEL = "infranoise.dev/"
 MANAGED_BY = "app.kubernetes.io/managed-by"
+FINALIZER = f"{LABEL}evidence"
 HOSTNAME = "kubernetes.io/hostname"
 KEEPS_OFF = ("NoSchedule", "NoExecute")
 PREFERENCE = 100  # the highest weight: our deal before the scheduler's own likings

@@ -8,6 +8,7 @@ from ....models.kube_evidence import KubeEvidence, Overdue
 from ....models.kube_unstarted import IMAGE_CONFIGURATION, IMAGE_WAITS, START_ENDS, START_WAITS
 
 Stage = Literal["schedule", "start", "running", "over"]
+SCHEDULER_S = 30.0  # within which a scheduler binds a pod that some node has room for
 FOR_GOOD = ("InvalidImageName", "ErrImageNeverPull", *START_WAITS)
 
 
@@ -21,6 +22,11 @@ class Patience:
     def of(self, stage: Stage) -> float:
         """The seconds of one stage."""
         return self.schedule_s if stage == "schedule" else self.start_s
+
+    def after(self, waited_s: float) -> "Patience":
+        """What is left of it where a full quota was waited for; a scheduler has its moment."""
+        left_s = max(self.schedule_s - waited_s, min(self.schedule_s, SCHEDULER_S))
+        return Patience(left_s, self.start_s)
 
 
 def stage(seen: KubeEvidence, *, bound: bool, running: bool) -> Stage:

@@ -8,8 +8,8 @@ from typing import Any
 from .api import ApiTrouble
 from .cluster import Cluster
 from .diary import Diary
-from .seats import LABEL, MANAGED_BY
-from .words import FINALIZER, GRACE_S, label
+from .seats import FINALIZER, LABEL, MANAGED_BY
+from .words import GRACE_S, label
 
 LOG = logging.getLogger(__name__)
 REMOVAL_SLACK_S = 30.0

@@ -11,11 +11,10 @@ from ....models.seating import ClusterPods
 from ..pod import PodOrder
 from . import seats
 from .scripts import FIRST_PROCESS
-from .seats import LABEL, MANAGED_BY
+from .seats import FINALIZER, LABEL, MANAGED_BY
 
 Qos = Literal["constant", "natural"]
 CONTAINER = "main"
-FINALIZER = f"{LABEL}evidence"
 GRACE_S = 5
 NAME_LENGTH = 63
 DEADLINE_SLACK_S = 3600  # pull and start: the backstop must never be the first to act

@@ -1,0 +1,82 @@
+"""Work in a pod that breaks off: what became of the pod is asked for, not guessed."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from kube_api import FakeApi
+from kube_store import Object
+
+from infranoise.models.classify import classify
+from infranoise.models.errors import PodLost
+from infranoise.models.evidence import Evidence, Phase
+from infranoise.models.kube_reading import facts
+from infranoise.models.limits import Limits
+from infranoise.workers.pods.kubernetes.api import Api
+from infranoise.workers.pods.kubernetes.pod import KubernetesPod
+from infranoise.workers.pods.kubernetes.pods import KubernetesPods
+from infranoise.workers.pods.kubernetes.words import Shape
+from infranoise.workers.pods.pod import PodOrder
+
+EVICTED = {
+    "phase": "Failed",
+    "reason": "Evicted",
+    "message": "The node was low on resource: pids. ",
+}
+
+
+@pytest.fixture
+def pods(cluster: FakeApi, api: Api) -> Iterator[KubernetesPods]:
+    made = KubernetesPods(Shape(namespace="trials"), api=api)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def pod(pods: KubernetesPods) -> Iterator[KubernetesPod]:
+    """A pod that runs."""
+    order = PodOrder("e.t.1", "e", "t", Path("/none"), "h", Limits(), time.time() + 60, image="i:1")
+    with pods.pod(order) as made:
+        yield made
+
+
+def meaning(pod: KubernetesPod) -> tuple[str, str]:
+    """What its end means for a trial whose verifier said no."""
+    phases = (Phase(name="agent", exit_code=0), Phase(name="verifier", exit_code=0))
+    outcome = classify(Evidence(phases=phases, reward=0.0, kube=pod.ending()))
+    return outcome.verdict, outcome.cause
+
+
+def test_a_connection_that_broke_is_explained_by_a_status_that_comes_later(
+    cluster: FakeApi, pod: KubernetesPod
+) -> None:
+    async def breaks(found: Object, argv: list[str], channel: web.WebSocketResponse) -> None:
+        late = (cluster.store.status, ("trials", found["metadata"]["name"], EVICTED))
+        threading.Timer(0.3, *late).start()
+        assert channel._req is not None
+        assert channel._req.transport is not None
+        channel._req.transport.abort()
+
+    cluster.execute = breaks
+    with pytest.raises(PodLost) as lost:
+        pod.exec(["true"])
+    assert lost.value.facts["reason"] == "Evicted"
+    pod.stop()
+    assert meaning(pod) == ("infra_error", "evicted")
+
+
+def test_a_container_that_was_started_again_is_not_the_trial_s(
+    cluster: FakeApi, pods: KubernetesPods, pod: KubernetesPod
+) -> None:
+    (made,) = cluster.store.all_of("pods", "trials")
+    again = {"name": "main", "state": {"running": {}}, "lastState": {}, "restartCount": 1}
+    cluster.store.status("trials", made["metadata"]["name"], {"containerStatuses": [again]})
+    uid = made["metadata"]["uid"]
+    assert pods.reflector.wait(uid, lambda history: facts(history).restarts == 1, 10)
+    with pytest.raises(PodLost):
+        pod.exec(["true"])
+    pod.stop()
+    assert meaning(pod) == ("infra_error", "unknown")
