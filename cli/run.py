@@ -25,10 +25,9 @@ from ..scheduler.passes import Gateway
 from ..scheduler.plan import plan
 from ..scheduler.rounds import Judge
 from ..workers.harness.choose import choose
-from ..workers.runtimes import Runtimes
-from ..workers.settings import worker_settings
 from .asked_experiment import asked_experiment, bundled_experiment
 from .folder import LEDGER, locked, run_folder
+from .in_a_cluster import knock, tidy
 from .misfits import show_misfits
 from .own_gateway import in_pods, key_variables, own_gateway
 from .preflight import misfit_of, run_checks
@@ -83,7 +82,7 @@ def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
     declare = _judge_of(asked)
     settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
     if settled.experiment.pods.runtime == "kubernetes":
-        _knock()
+        knock()
     folder = run_folder(asked.out, experiment.name, fresh=asked.fresh)
     with locked(folder):
         engine = open_store(folder / LEDGER)
@@ -103,6 +102,8 @@ def _run(experiment: Experiment, root: Path, asked: Asked) -> int:
         code = _work(console, engine, made.experiment, folder, slots, judge)
         if code == INTERRUPTED:
             return code
+        if code == 0 and made.experiment.pods.runtime == "kubernetes":
+            tidy(made.experiment.name, console)
         return _finish(console, engine, made.experiment, folder, code, as_json=asked.as_json)
 
 
@@ -114,15 +115,6 @@ def _judge_of(asked: Asked) -> Callable[[Engine, Experiment], Judge] | None:
 
     rule = stop_rule(asked.until, asked.looks)
     return partial(Monitor.declared, rule=rule)
-
-
-def _knock() -> None:
-    """Ask a cluster whether it is there, before anything is planned on it.
-
-    Raises:
-        Refused: it is not, or nobody said which it is.
-    """
-    Runtimes(worker_settings(os.environ)).named("kubernetes").facts()
 
 
 def _as_begun(engine: Engine, settled: Settled) -> Settled:

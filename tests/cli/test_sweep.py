@@ -12,7 +12,7 @@ from kube_api import FakeApi
 from infranoise.cli.sweep import Asked, sweep
 from infranoise.models.errors import DesignError, Refused
 from infranoise.models.limits import Limits
-from infranoise.workers.pods.kubernetes import words
+from infranoise.workers.pods.kubernetes import runs, words
 from infranoise.workers.pods.pod import PodOrder
 
 Leave = Callable[..., None]
@@ -69,16 +69,30 @@ def test_what_has_expired_goes_and_what_still_runs_stays(
 def test_all_of_one_run_goes_with_its_config_map_and_no_other_run_is_touched(
     fake: FakeApi, leave: Leave, tmp_path: Path
 ) -> None:
-    from infranoise.workers.pods.kubernetes.runs import config_map
-
     for run in ("a", "b"):
         leave(run, f"{run}.1", 60)
-        fake.store.create("configmaps", "trials", config_map(run))
+        fake.store.create("configmaps", "trials", runs.config_map(run))
     stranger = {"metadata": {"name": "web"}, "spec": {"containers": []}}
     fake.store.create("pods", "trials", stranger)
     assert sweep(asked(tmp_path, "a", everything=True)) == 0
     assert names(fake) == {"b.1", None}
     assert [one["data"]["experiment"] for one in fake.store.all_of("configmaps")] == ["b"]
+
+
+def test_config_maps_of_runs_long_over_go_with_what_has_expired(
+    fake: FakeApi, leave: Leave, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in ("over", "busy"):
+        fake.store.create("configmaps", "trials", runs.config_map(run))
+    leave("busy", "busy.1", 60)
+    assert sweep(asked(tmp_path)) == 0
+    assert len(fake.store.all_of("configmaps")) == 2  # made today
+    monkeypatch.setattr(runs, "STALE_S", -60.0)
+    fake.allowed = {("pods", "list")}
+    assert sweep(asked(tmp_path)) == 0  # without the right they stay
+    fake.allowed = None
+    assert sweep(asked(tmp_path)) == 0
+    assert [one["data"]["experiment"] for one in fake.store.all_of("configmaps")] == ["busy"]
 
 
 def test_what_stays_is_said_and_ends_in_another_code(

@@ -1,6 +1,10 @@
 """deploy/kubernetes: valid by the API's published schemas, least in rights, no secret in it."""
 
+import json
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +66,54 @@ def test_every_file_is_listed_and_every_kustomization_says_only_what_kustomize_k
         assert set(kustomization) <= known
         files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
         assert set(kustomization["resources"]) == files
+
+
+KUSTOMIZE = next(
+    (argv for argv in (["kustomize", "build"], ["kubectl", "kustomize"]) if shutil.which(argv[0])),
+    None,
+)
+OVERLAY = re.compile(r"```yaml\n(# overlay/kustomization.yaml\n.*?)```", re.DOTALL)
+
+
+def built(folder: Path) -> list[Object]:
+    """What kustomize makes of a folder; skips where there is none: Debian packages too old a one,
+    so that it cannot be asked for."""
+    if KUSTOMIZE is None:
+        pytest.skip("neither kustomize nor kubectl is here: what it would build is read, not built")
+    done = subprocess.run([*KUSTOMIZE, str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def unlabelled(one: Object) -> str:
+    """An object without the label that the kustomization adds, as text."""
+    metadata = dict(one["metadata"])
+    labels = {
+        k: v for k, v in metadata.pop("labels", {}).items() if k != "app.kubernetes.io/part-of"
+    }
+    return json.dumps(one | {"metadata": metadata | {"labels": labels}}, sort_keys=True)
+
+
+def test_what_kustomize_builds_is_what_these_tests_read() -> None:
+    found = built(HERE)
+    assert all(one["metadata"]["labels"]["app.kubernetes.io/part-of"] for one in found)
+    assert {unlabelled(one) for one in found} == {unlabelled(one) for _, one in listed(HERE)}
+
+
+def test_the_overlay_of_the_documentation_builds_and_does_what_it_says(tmp_path: Path) -> None:
+    told = OVERLAY.search((ROOT / "docs" / "kubernetes.md").read_text())
+    assert told is not None
+    here = os.path.relpath(HERE, tmp_path)
+    (tmp_path / "kustomization.yaml").write_text(told[1].replace("../deploy/kubernetes", here))
+    found = built(tmp_path)
+    for one in found:
+        assert getattr(models, f"V1{one['kind']}").model_validate(one)
+    kinds = {one["kind"]: one for one in found if one["metadata"]["name"] == "worker"}
+    worker = kinds["StatefulSet"]["spec"]
+    assert worker["replicas"] == 4
+    (container,) = worker["template"]["spec"]["containers"]
+    assert container["image"] == "registry.example/infranoise/worker-kubernetes:0.1.0"
+    assert "infranoise-kubelet-settings" in {one["metadata"]["name"] for one in found}
 
 
 def granted(folder: Path) -> set[tuple[str, str, bool]]:

@@ -12,19 +12,25 @@ from kube_store import Object
 from kubernetes import client
 
 from infranoise.workers.pods.kubernetes.api import Api
+from infranoise.workers.pods.kubernetes.rights import RIGHTS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubernetes"
 NAMESPACE = "trials"
+RIGHTS_OF_WORKERS = {(right.resource, right.verb) for right in RIGHTS}
+OF_THE_DOCTOR = {("networkpolicies", verb) for verb in ("create", "delete")}
+OF_TESTS = {("pods/eviction", "create")}
 SLOWLY = 0.5  # of the recorded life, so that there is time to work in it
 
 
 @pytest.fixture
 def fake() -> Iterator[FakeApi]:
-    """A fake API server with one namespace and no node."""
+    """A fake API server with one namespace and no node; whatever a test does, nothing is asked of
+    it that is no right of a worker, of the doctor, or of a test that plays the cluster."""
     api = FakeApi()
     with api.running():
         api.store.create("namespaces", "", {"metadata": {"name": NAMESPACE}})
         yield api
+    assert api.used <= RIGHTS_OF_WORKERS | OF_THE_DOCTOR | OF_TESTS
 
 
 @pytest.fixture

@@ -75,6 +75,14 @@ def test_a_limit_range_is_found_by_what_it_does_to_each_band_and_no_pod_is_made(
     assert fake.store.all_of("pods") == []
 
 
+def test_a_namespace_that_is_not_there_is_found(fake: FakeApi, api: Api) -> None:
+    (found,) = (
+        one for one in checks(api, Shape(namespace="absent"), None) if one.name == "admission"
+    )
+    assert (found.status, found.found) == ("fail", "there is no namespace 'absent'")
+    assert "INFRANOISE_KUBERNETES_NAMESPACE" in found.remedy
+
+
 def test_a_full_quota_is_found_by_asking_for_a_pod(fake: FakeApi, api: Api) -> None:
     fake.quota_full = True
     found = asked(api)["admission"]
@@ -125,7 +133,8 @@ def test_probe_pods_find_what_is_enforced_and_leave_nothing(
     assert "counted in the pod; the victim alone dies" in found["memory ceiling"]["found"]
     assert found["network policy"]["status"] == "ok"
     assert found["bandwidth cap"]["status"] == "warn"  # no plugin shapes a container of Docker's
-    assert fake.store.all_of("pods") == fake.store.all_of("networkpolicies") == []
+    for kind in ("pods", "networkpolicies", "configmaps"):
+        assert fake.store.all_of(kind) == []
     assert kubelet.containers() == []
 
 

@@ -51,6 +51,7 @@ def test_everything_that_is_asked_of_the_api_is_a_right_and_every_right_is_used(
         with pytest.raises(PodLost):
             lost.exec(["true"])
     pods.reap(now=time.time() + 3600)
+    pods._cluster.runs.remove_stale((), now=time.time() + 1e6)
     pods._cluster.nodes.feed.refusal = ApiRefused(403, "Forbidden", "")  # then nodes are asked for
     pods._cluster.nodes.seen("node-1")
     assert cluster.used == ALL

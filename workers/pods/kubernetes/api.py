@@ -6,6 +6,7 @@ Every write of ours is safe to send twice: names are given, deletions name a uid
 """
 
 import json
+import os
 import random
 import threading
 import time
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -76,6 +78,11 @@ class Api:
         self._pool = client.ApiClient(configuration).rest_client.pool_manager
         self._auth_lock = threading.Lock()
         self.skew_s: float | None = None
+
+    @property
+    def host(self) -> str:
+        """The API's address."""
+        return str(self._configuration.host)
 
     def ask(self, ask: Ask, *, patience_s: float | None = None) -> Json:
         """Ask until it is answered, sitting out storms for `patience_s` (None: as is ours).
@@ -217,12 +224,27 @@ def connect(kubeconfig: str | None = None, context: str | None = None) -> Api:
             config.load_kube_config(  # type: ignore[no-untyped-call]
                 kubeconfig, context, client_configuration=found
             )
-    except (config.ConfigException, OSError, ValueError) as error:
+    except Exception as error:  # whatever a malformed file makes the client raise
+        where = f" by {kubeconfig}" if kubeconfig else ""
         raise Refused(
-            f"no Kubernetes cluster: {error}; set KUBECONFIG, or run the worker in a pod with a "
-            "service account"
+            f"no Kubernetes cluster{where}: {error}; {_remedy(kubeconfig, context)}"
         ) from error
     return Api(found)
+
+
+def _remedy(kubeconfig: str | None, context: str | None) -> str:
+    if kubeconfig is None:
+        return "set KUBECONFIG, or run the worker in a pod with a service account"
+    if not any(Path(part).is_file() for part in kubeconfig.split(os.pathsep)):
+        return "KUBECONFIG names no file that is there"
+    names: list[str] = []
+    if context is not None:
+        with suppress(Exception):
+            contexts, _ = config.list_kube_config_contexts(kubeconfig)  # type: ignore[no-untyped-call]
+            names = [one["name"] for one in contexts]
+    if names and context not in names:
+        return f"set INFRANOISE_KUBERNETES_CONTEXT to a context that it has: {', '.join(names)}"
+    return "mend the file, or set KUBECONFIG to another"
 
 
 def _inside_a_cluster() -> bool:

@@ -5,6 +5,7 @@ to a pod. So pods of every band are sent through admission without being made, a
 killed, cut off and slowed to see whether they are.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from .words import Shape
 
 MIB = 1 << 20
 SKEW_S = 5.0
-FORBIDDEN = 403
+NOT_FOUND = 404
 BANDS = {
     "1x": Limits(memory_floor_bytes=64 * MIB, memory_ceiling_bytes=64 * MIB, cpu_floor=0.1),
     "3x": Limits(memory_floor_bytes=64 * MIB, memory_ceiling_bytes=192 * MIB, cpu_floor=0.1),
@@ -101,10 +102,13 @@ def admission(api: Api, shape: Shape) -> Check:
     """What becomes of a pod of each band on its way in, by a create that is not carried out."""
     changed, refused = [], []
     for band, limits in BANDS.items():
-        manifest = words.manifest(probes.order(shape, "none", limits, band), shape, 0)
+        order = probes.order(shape, "none", limits, band)
+        manifest = words.manifest(order, shape, time.time())
         try:
             made = _admitted(api, shape, manifest)
         except ApiRefused as refusal:
+            if refusal.status == NOT_FOUND:
+                return _no_namespace(shape.namespace)
             refused.append(f"{band}: {refusal}")
             continue
         except ApiTrouble as trouble:
@@ -113,6 +117,12 @@ def admission(api: Api, shape: Shape) -> Check:
         changed += [f"{band}: {words_}" for words_ in surprises(asked, got)]
         changed += [f"{band}: {words_}" for words_ in strangers(manifest, made)]
     return _admission(changed, refused)
+
+
+def _no_namespace(namespace: str) -> Check:
+    remedy = "make it, or set INFRANOISE_KUBERNETES_NAMESPACE to one that is there"
+    found = f"there is no namespace {namespace!r}"
+    return Check("admission", "fail", found, "no pod can be made", remedy)
 
 
 def _admission(changed: list[str], refused: list[str]) -> Check:

@@ -16,8 +16,9 @@ from . import probe_scripts as scripts
 from .api import Api, ApiTrouble, Ask
 from .pod import KubernetesPod
 from .pods import KubernetesPods
+from .runs import Runs
 from .seats import LABEL, MANAGED_BY
-from .words import Shape, label
+from .words import Shape, label, manifest
 
 MIB = 1 << 20
 CEILING_BYTES, HOG_BYTES = 48 * MIB, 160 * MIB
@@ -26,6 +27,7 @@ BLOCKED_WITHIN_S = 15.0
 CAP_MBPS = 10.0
 FLOOD_BYTES = 1 << 30  # more than any burst that was measured
 SAMPLES = 12  # seconds
+EXPERIMENT = "infranoise-doctor"
 SEAT = Seat(asked=ClusterPods(spread="cluster", schedule_timeout_s=PATIENCE_S))
 POLICIES = "/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies"
 NOBODY = "nothing in the image can open a connection (python3 or nc)"
@@ -38,7 +40,7 @@ def order(
     """The order of one probe pod."""
     return PodOrder(
         attempt_id=f"doctor-{name}-{secrets.token_hex(4)}",
-        experiment="infranoise-doctor",
+        experiment=EXPERIMENT,
         trial=name,
         environment=Path("/"),
         environment_hash="",
@@ -49,6 +51,11 @@ def order(
         egress_mbps=egress_mbps,
         seat=SEAT,
     )
+
+
+def plain_pod(shape: Shape) -> dict[str, Any]:
+    """The manifest of a pod that asks for next to nothing."""
+    return manifest(order(shape, "none", Limits(), "plain"), shape, time.time())
 
 
 def checks(api: Api, shape: Shape, image: str, tell: Callable[[str], None]) -> Iterator[Check]:
@@ -71,6 +78,8 @@ def checks(api: Api, shape: Shape, image: str, tell: Callable[[str], None]) -> I
         yield _no_pod(error)
     finally:
         pods.close()
+        with suppress(ApiTrouble):
+            Runs(api, shape.namespace).remove(EXPERIMENT)
 
 
 def memory(pods: KubernetesPods, shape: Shape, image: str) -> Iterator[Check]:

@@ -45,6 +45,7 @@ RIGHTS: tuple[Right, ...] = (
     *_each("pods", "patch", "extra", "`evidence_finalizer` cannot be used: it would never go"),
     *_each("events", "list watch", "evidence", "why a pod does not start is known by halves"),
     *_each("configmaps", "get create", "evidence", "pods of a run have no common owner"),
+    *_each("configmaps", "list delete", "extra", "ConfigMaps of runs stay"),
     *_each(
         "nodes",
         "get list watch",

@@ -1,19 +1,23 @@
 """One ConfigMap for each run, which owns the run's pods: deleting it deletes them all.
 
-It is made by whoever needs it first, and never deleted by a worker: `infranoise sweep` does that.
+It is made by whoever needs it first. `infranoise run` deletes it when all is done; of a fleet's
+runs `infranoise sweep` deletes those that are a day old and have no pods.
 """
 
 import hashlib
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from ....models.kube_reading import unix
 from .api import Api, ApiRefused, ApiTrouble, Ask
 from .seats import LABEL, MANAGED_BY
 from .words import label
 
 CONFLICT, NOT_FOUND = 409, 404
+STALE_S = 24 * 3600.0
 LOOK_AGAIN_S = 60.0  # an owner that went takes with it what is made under it
 Object = dict[str, Any]
 
@@ -72,6 +76,22 @@ class Runs:
                 raise
             return False
         return True
+
+    def remove_stale(self, busy: Collection[str], now: float) -> None:
+        """Delete ConfigMaps of runs that have no pods any more, a day after they were made.
+
+        Args:
+            busy: labels of runs that have pods.
+            now: Unix seconds.
+        Raises:
+            ApiTrouble
+        """
+        found = self._api.ask(Ask("GET", self._path, {"labelSelector": f"{MANAGED_BY}=infranoise"}))
+        for one in found["items"]:
+            made = unix(one["metadata"].get("creationTimestamp")) or now
+            idle = one["metadata"]["labels"].get(f"{LABEL}run") not in busy
+            if idle and made < now - STALE_S and "experiment" in (one.get("data") or {}):
+                self.remove(one["data"]["experiment"])
 
     def _look(self, experiment: str) -> Owner:
         try:

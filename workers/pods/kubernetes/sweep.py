@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .api import ApiTrouble
+from .api import ApiRefused, ApiTrouble
 from .cluster import Cluster
 from .diary import Diary
+from .runs import may_not
 from .seats import FINALIZER, LABEL, MANAGED_BY
 from .words import GRACE_S, label
 
@@ -68,7 +69,8 @@ class Sweeper:
 def sweep(
     cluster: Cluster, diary: Diary, experiment: str | None, *, now: float, everything: bool
 ) -> tuple[Swept, ...]:
-    """Remove what a run left, or what has expired of any run; then the run's ConfigMap.
+    """Remove what a run left and its ConfigMap, or what has expired of any run and ConfigMaps of
+    runs that are long over.
 
     Args:
         experiment: only this one's; None: every run's.
@@ -80,7 +82,24 @@ def sweep(
     swept = Sweeper(cluster, diary).sweep(lambda pod: everything or expired(pod, now), experiment)
     if experiment is not None and everything and not any(one.why_it_stays for one in swept):
         cluster.runs.remove(experiment)
+    if experiment is None:
+        _remove_stale(cluster, now)
     return swept
+
+
+def _remove_stale(cluster: Cluster, now: float) -> None:
+    busy = {run_of(pod) for pod in cluster.pods(f"{MANAGED_BY}=infranoise")}
+    try:
+        cluster.runs.remove_stale(busy, now)
+    except ApiRefused as refusal:
+        if not may_not(refusal):
+            raise
+        LOG.warning("ConfigMaps of old runs stay: %s", refusal)
+
+
+def run_of(pod: Object) -> str:
+    """The label of the run that a pod is of."""
+    return str((pod["metadata"].get("labels") or {}).get(f"{LABEL}run", ""))
 
 
 def attempt_of(pod: Object) -> str:
