@@ -19,6 +19,7 @@ from ..scheduler.plan import plan as make_plan
 from .asked_experiment import asked_experiment
 from .earlier import noise_from
 from .folder import LEDGER, RUNS
+from .misfits import show_misfits
 from .plan_text import show_plan
 from .settle import settle
 from .summary import POINTS, summarise
@@ -48,6 +49,8 @@ def plan(file: Path, asked: Question, *, as_json: bool) -> int:
     """
     experiment, root = asked_experiment(file, asked.runtime)
     settled = settle(experiment, root, runtime=asked.runtime, environ=os.environ)
+    if not settled.tasks:
+        show_misfits(Console(stderr=True), settled, leave_out=False)
     made = make_plan(settled.experiment, settled.tasks)
     before = _measured(RUNS / experiment.name, experiment.name)
     view = outlook(made, os.cpu_count() or 1, before.wall_s)

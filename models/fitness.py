@@ -10,6 +10,7 @@ from .task import Task
 from .value import Value
 
 PROCESSORS = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}
+IMAGE_PREFIX = "INFRANOISE_IMAGE_PREFIX"
 Kind = Literal["task", "infrastructure", "notice"]
 
 
@@ -65,6 +66,7 @@ def _of(
 ) -> Iterator[tuple[Kind, str]]:
     yield from _not_built_for(task)
     yield from _not_for_a_cluster(task, experiment)
+    yield from _not_to_be_pulled(task, experiment, environ)
     yield from _not_to_be_capped(task, experiment)
     yield from _too_large(task, experiment, machine)
     yield from _made_for_another_processor(task, machine)
@@ -117,6 +119,23 @@ def _not_for_a_cluster(task: Task, experiment: Experiment) -> Iterator[tuple[Kin
             "infrastructure",
             f"wants network {task.network_mode!r}, which a cluster cannot promise: many network "
             "plugins accept a NetworkPolicy and do nothing; run it with --runtime docker",
+        )
+
+
+def _not_to_be_pulled(
+    task: Task, experiment: Experiment, environ: Mapping[str, str] | None
+) -> Iterator[tuple[Kind, str]]:
+    built = experiment.pods.images == "build" and task.has_dockerfile
+    named = task.image is not None and not built
+    if experiment.pods.runtime != "kubernetes" or named:
+        return
+    if environ is None:
+        yield "notice", f"names no image: workers of a cluster need {IMAGE_PREFIX}, and it there"
+    elif not environ.get(IMAGE_PREFIX):
+        yield (
+            "infrastructure",
+            "names no image, and a cluster builds none: give it environment.docker_image, or push "
+            f"an image per environment hash and set {IMAGE_PREFIX}",
         )
 
 

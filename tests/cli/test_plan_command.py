@@ -111,10 +111,14 @@ def test_what_is_asked_of_a_cluster_is_refused_where_there_is_none(file: Path) -
 
 
 def test_and_planned_where_pods_are_a_cluster_s(
-    file: Path, capsys: pytest.CaptureFixture[str]
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with file.open("a") as text:
         text.write("[pods.kubernetes]\npods_per_node = 4\n")
+    with pytest.raises(DesignError, match=r"10 task\(s\) cannot run here"):
+        plan(file, Question(runtime="kubernetes"), as_json=True)
+    assert "names no image" in capsys.readouterr().err
+    monkeypatch.setenv("INFRANOISE_IMAGE_PREFIX", "registry.example/env")
     assert planned(file, capsys, runtime="kubernetes")["samples"] == 3
 
 

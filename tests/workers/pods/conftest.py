@@ -109,19 +109,21 @@ def pods(
 @contextmanager
 def kubernetes_pods(folder: Path, missing: Missing, environment: Path) -> Iterator[KubernetesPods]:
     """Pods of the cluster that a variable names; else of a double of one, run by Docker."""
-    builder = docker_pods(folder, missing)
     image_hash = hashlib.sha256(DOCKERFILE.encode()).hexdigest()
-    builder.prepare(
-        PodOrder("image", "contract", "trial", environment, image_hash, Limits(), time.time())
-    )
     if kubeconfig := os.environ.get(KUBECONFIG):
-        prefix = os.environ["INFRANOISE_IMAGE_PREFIX"]
+        prefix = os.environ.get("INFRANOISE_IMAGE_PREFIX")
+        if not prefix:
+            pytest.fail(f"push infranoise/env:{image_hash} and set INFRANOISE_IMAGE_PREFIX to it")
         namespace = os.environ.get("INFRANOISE_KUBERNETES_NAMESPACE", "default")
         shape = Shape(namespace=namespace, image_prefix=prefix)
         real = KubernetesPods(shape, kubeconfig=kubeconfig)
         yield real
         real.close()
         return
+    builder = docker_pods(folder, missing)
+    builder.prepare(
+        PodOrder("image", "contract", "trial", environment, image_hash, Limits(), time.time())
+    )
     api = FakeApi()
     with api.running():
         api.store.create("namespaces", "", {"metadata": {"name": "trials"}})
