@@ -2,13 +2,15 @@
 
     python benchmarks/fleet_noop.py                  # PostgreSQL where it is installed, else SQLite
     python benchmarks/fleet_noop.py --trials 4000 --out fleet_noop.json
+    python benchmarks/fleet_noop.py --lean-peer      # told, not held against the goal
 
 Ours: the scheduler and a worker, as processes, with everything but the pods: window, placement,
 lease, message, start check, record, ingest with judgement and cell counts. The peer: a producer, a
 worker with as many threads, and in each task one row written with SQLModel and committed; its
 messages and rows are as large. CPU seconds are those of all processes, queue server and database
 among them, between the first `--warm` trials and the last, read from a cgroup round them. Both run
-without events. Goal: at most 1.25 times the peer.
+without events. Goal: at most 1.25 times the peer. A lean peer keeps no note of what it fetched, as
+our workers keep none: leases do that for them, nothing does for it.
 """
 
 import argparse
@@ -41,7 +43,7 @@ from own_postgres import find_postgres, own_postgres
 HERE = Path(__file__).parent
 
 GOAL = 1.25
-LOOK_EVERY_S = 0.1
+LOOK_EVERY_S = 0.25
 PATIENCE_S = 300.0
 
 
@@ -71,14 +73,14 @@ class Stand:
         """The ends of the logs."""
         return "\n".join(log.read_text()[-600:] for log in self.folder.glob("*.log"))
 
-    def count(self, table: str, condition: str = "true") -> int:
-        """How many rows there are."""
-        engine = create_engine(self.store)
+    @contextmanager
+    def counter(self, table: str, condition: str = "true") -> Iterator[Callable[[], int]]:
+        """Asks how many rows there are, over one connection: what looking costs is counted too."""
+        engine = create_engine(self.store, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            found = connection.execute(text(f"select count(*) from {table} where {condition}"))
-            count = int(found.scalar_one())
+            asked = text(f"select count(*) from {table} where {condition}")
+            yield lambda: int(connection.execute(asked).scalar_one())
         engine.dispose()
-        return count
 
 
 @contextmanager
@@ -143,15 +145,19 @@ def ours(trials: int, warm: int, slots: int) -> tuple[float, float, int]:
         node = [sys.executable, str(HERE / "noop_node.py"), here.broker, str(slots)]
         here.start(stack, node)
         here.start(stack, [sys.executable, "-m", "infranoise", "scheduler"], **where)
-        spent = _spent(here, lambda: here.count("trial", "accepted is not null"), warm, trials)
+        count = stack.enter_context(here.counter("trial", "accepted is not null"))
+        spent = _spent(here, count, warm, trials)
     return *spent, len(message.encode())
 
 
-def peer(trials: int, warm: int, slots: int, order_bytes: int) -> tuple[float, float]:
+def peer(
+    trials: int, warm: int, slots: int, order_bytes: int, *, lean: bool
+) -> tuple[float, float]:
     """The same of plain Celery."""
     record_bytes = len(record_of(0, Owed("t" * 20, 0, 0, 1)).encode())
     with stand("noop-plain") as here, ExitStack() as stack:
         where = {"INFRANOISE_PEER_BROKER": here.broker, "INFRANOISE_PEER_STORE": here.store}
+        where["INFRANOISE_PEER_LEAN"] = "1" if lean else ""
         program = str(HERE / "plain_celery.py")
         sizes = [str(order_bytes), str(record_bytes)]
         made = subprocess.run([sys.executable, program, "0", *sizes], env=os.environ | where)
@@ -160,7 +166,8 @@ def peer(trials: int, warm: int, slots: int, order_bytes: int) -> tuple[float, f
         flags = ["threads", "--concurrency", str(slots), "--without-gossip", "--without-mingle"]
         here.start(stack, [*celery, *flags], PYTHONPATH=_python_path(), **where)
         here.start(stack, [sys.executable, program, str(trials), *sizes], **where)
-        return _spent(here, lambda: here.count("plainresult"), warm, trials)
+        count = stack.enter_context(here.counter("plainresult"))
+        return _spent(here, count, warm, trials)
 
 
 def _python_path() -> str:
@@ -173,10 +180,12 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=4_000)
     parser.add_argument("--warm", type=int, default=500)
     parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--lean-peer", action="store_true", help="a peer that keeps no notes")
     parser.add_argument("--out", type=Path, help="write the figures here, as JSON")
     asked = parser.parse_args()
     cpu_s, wall_s, order_bytes = ours(asked.trials, asked.warm, asked.slots)
-    plain_cpu_s, plain_wall_s = peer(asked.trials, asked.warm, asked.slots, order_bytes)
+    sizes = (asked.trials, asked.warm, asked.slots, order_bytes)
+    plain_cpu_s, plain_wall_s = peer(*sizes, lean=asked.lean_peer)
     ratio = cpu_s / plain_cpu_s
     store = "PostgreSQL" if find_postgres() else "SQLite"
     print(f"{store}, {asked.slots} slots{'CPU us a trial':>34}{'wall us a trial':>18}")
@@ -184,11 +193,12 @@ def main() -> None:
     print(
         f"{'plain Celery and a SQLModel row':42}{1e6 * plain_cpu_s:10.0f}{1e6 * plain_wall_s:18.0f}"
     )
-    print(f"{ratio:.2f} times the peer; goal of {GOAL}: {'met' if ratio <= GOAL else 'missed'}")
+    told = "not held against it" if asked.lean_peer else "met" if ratio <= GOAL else "missed"
+    print(f"{ratio:.2f} times the peer; goal of {GOAL}: {told}")
     if asked.out:
         figures = {"cpu_s": cpu_s, "peer_cpu_s": plain_cpu_s, "ratio": ratio, "store": store}
         asked.out.write_text(json.dumps(figures, indent=1))
-    sys.exit(ratio > GOAL)
+    sys.exit(ratio > GOAL and not asked.lean_peer)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,8 @@ from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.store import open_store
 from infranoise.models.message import RUN_ATTEMPT, node_queue
 from infranoise.scheduler.broker import embedded
-from infranoise.scheduler.enqueue import Enqueuer
+from infranoise.scheduler.envelope import attempt_envelope
+from infranoise.scheduler.leases import Leases
 from infranoise.scheduler.plan import plan
 from infranoise.scheduler.window import FRONT, Window
 
@@ -73,16 +74,17 @@ def read_all(engine: Engine, name: str) -> int:
 
 def queue(engine: Engine, name: str, broker: str, count: int) -> float:
     """Send messages of the first trials to nodes; CPU seconds."""
-    window, enqueuer = Window.open(engine, name), Enqueuer(broker)
+    window, leases = Window.open(engine, name), Leases(broker)
     before, sent = time.process_time(), 0
     while sent < count:
         window.top_up()
         going = [window.ready.popitem(last=False)[1] for _ in range(min(FRONT, count - sent))]
+        nodes = [f"n{(sent + at) // 8}" for at in range(len(going))]
         messages = [window.message(trial, 1, 0.0) for trial in going]
-        enqueuer.send((f"n{(sent + at) // 8}", one) for at, one in enumerate(messages))
+        leases.push((node, attempt_envelope(node, one)) for node, one in zip(nodes, messages))
         sent += len(going)
     spent_s = time.process_time() - before
-    enqueuer.close()
+    leases.close()
     return spent_s
 
 

@@ -2,6 +2,8 @@
 
 celery --app plain_celery worker …      # INFRANOISE_PEER_BROKER, INFRANOISE_PEER_STORE
 python benchmarks/plain_celery.py COUNT  # send so many
+
+INFRANOISE_PEER_LEAN=1: no note is kept of what was fetched.
 """
 
 import os
@@ -13,6 +15,8 @@ from sqlmodel import Field, Session, SQLModel, create_engine
 
 app = Celery("plain", broker=os.environ.get("INFRANOISE_PEER_BROKER"))
 app.conf.update(task_ignore_result=True, worker_prefetch_multiplier=1)
+if os.environ.get("INFRANOISE_PEER_LEAN"):
+    app.conf.broker_transport_options = {"ack_emulation": False}
 engine = create_engine(os.environ.get("INFRANOISE_PEER_STORE", "sqlite://"), pool_size=64)
 
 

@@ -44,7 +44,6 @@ from infranoise.models.spec import Spec
 from infranoise.models.task import Task
 from infranoise.scheduler.broker import embedded
 from infranoise.scheduler.collect import Collector
-from infranoise.scheduler.enqueue import Enqueuer
 from infranoise.scheduler.leases import Leases
 from infranoise.scheduler.placement import AGE_S
 from infranoise.scheduler.plan import plan
@@ -122,8 +121,8 @@ def simulated(broker: str, nodes: int, mean_s: float) -> Iterator[dict[str, obje
 
 def work(engine: Engine, broker: str, until: float) -> dict[str, float]:
     """Be the scheduler until all is done; its CPU and wall, and the least that was ever free."""
-    leases, enqueuer, collector = Leases(broker), Enqueuer(broker), Collector(broker)
-    service = Service(engine, leases, enqueuer, collector)
+    leases, collector = Leases(broker), Collector(broker)
+    service = Service(engine, leases, collector)
     cpu_s, wall_s, least, ticks = time.process_time(), time.monotonic(), 0, 0
     busiest_s = 0.0
     while not service.finished and time.monotonic() < until:
@@ -142,7 +141,6 @@ def work(engine: Engine, broker: str, until: float) -> dict[str, float]:
         "busiest_tick_cpu_s": busiest_s,
     }
     leases.close()
-    enqueuer.close()
     collector.close()
     return spent
 

@@ -4,7 +4,6 @@ import json
 import threading
 import time
 import uuid
-from contextlib import closing
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -14,7 +13,7 @@ from rich.text import Text
 from ..models.errors import DesignError
 from ..models.node import NodeProfile
 from ..models.probe import Probe
-from ..scheduler.enqueue import Enqueuer
+from ..scheduler.envelope import probe_envelope
 from ..scheduler.leases import Leases
 from ..scheduler.node_state import NodeState
 from .fleet_text import nodes_table
@@ -76,8 +75,7 @@ def probe(broker: str, node: str, *, beside: bool, within_s: float, as_json: boo
     with leases_at(broker) as leases, stop_on_signals() as stop:
         if not _one(leases, node).fresh:
             raise DesignError(f"{node} is not heard of; start its worker")
-        with closing(Enqueuer(broker)) as enqueuer:
-            enqueuer.ask_probe(node, id_, beside=beside)
+        leases.push([(node, probe_envelope(node, id_, beside=beside))])
         while (found := _one(leases, node)).hello.get("asked", {}).get("id") != id_:
             if time.monotonic() > deadline:
                 raise DesignError(f"{node} did not answer within {within_s:g} s")

@@ -14,7 +14,6 @@ from sqlalchemy import Engine
 from ..models.errors import BrokerError
 from ..models.ledger.attempts import abandon
 from .collect import Collector
-from .enqueue import Enqueuer
 from .happened import Happened
 from .home import ASK_AGAIN_S, LEAD_MS, token
 from .leases import Leases
@@ -92,12 +91,11 @@ def dispatch(
             works on it.
     """
     abandon(engine, experiment, f"{CUT_OFF}; begun again")
-    leases, enqueuer, collector = Leases(address), Enqueuer(address), Collector(address)
+    leases, collector = Leases(address), Collector(address)
     watch = Watch(judge) if judge else None
     service = Service(
         engine,
         leases,
-        enqueuer,
         collector,
         only=experiment,
         tell=tell,
@@ -118,6 +116,5 @@ def dispatch(
     finally:
         hold.give_up()
         abandon(engine, experiment, CUT_OFF)
-        enqueuer.close()
         collector.close()
         leases.close()

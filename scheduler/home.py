@@ -20,7 +20,6 @@ from ..models.errors import BrokerError, Deposed, LedgerError
 from ..models.ledger.store import open_store
 from ..models.ledger.writing import next_fence_at_least, take_lead
 from .collect import Collector
-from .enqueue import Enqueuer
 from .leases import Leases
 from .news import News
 from .passes import Gateway
@@ -102,7 +101,6 @@ class Home:
         service = Service(
             ways.engine,
             ways.leases,
-            ways.enqueuer,
             ways.collector,
             tell=news.happened,
             fence=fence,
@@ -130,10 +128,9 @@ class Home:
         engine = open_store(self.store)
         closing: list[Callable[[], None]] = [engine.dispose]
         try:
-            leases, enqueuer = Leases(self.broker), Enqueuer(self.broker)
-            collector = Collector(self.broker)
-            closing += [leases.close, enqueuer.close, collector.close]
-            yield _Ways(engine, leases, enqueuer, collector)
+            leases, collector = Leases(self.broker), Collector(self.broker)
+            closing += [leases.close, collector.close]
+            yield _Ways(engine, leases, collector)
         finally:
             for close in reversed(closing):
                 close()
@@ -145,5 +142,4 @@ class _Ways:
 
     engine: Engine
     leases: Leases
-    enqueuer: Enqueuer
     collector: Collector

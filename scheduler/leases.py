@@ -5,7 +5,7 @@ this scheduler leads, in the step that would have done it.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import batched
 from typing import Any, cast
@@ -17,11 +17,13 @@ from ..models.lease import home_scripts as scripts
 from ..models.lease import keys
 from ..models.lease.capacity import Capacity
 from ..models.lease.prelude import DEPOSED
+from ..models.message import node_queue
 from .node_state import FRESH_MS, NodeState, node_state
 
 GRANT_MS = 10_000  # time for a message to reach its node, where a slot is free, and be started
 LONGEST_MS = 10_000  # no lease is renewed for longer
 REAP_AT_ONCE = 500
+PUSH_AT_ONCE = 500
 UNLED, NOBODY = 0, -1  # the lead of a run of one's own; of a scheduler that waits for its turn
 
 
@@ -66,7 +68,7 @@ class Leases:
         self._grant, self._reap = register(scripts.GRANT), register(scripts.REAP)
         self._revoke, self._lead = register(scripts.REVOKE), register(scripts.LEAD)
         self._step_down, self._despair = register(scripts.STEP_DOWN), register(scripts.DESPAIR)
-        self._stop, self._still = register(scripts.STOP), register(scripts.STILL)
+        self._stop, self._push = register(scripts.STOP), register(scripts.PUSH)
         self._free = register(scripts.FREE)
 
     def lead(self, token: str, for_ms: int, at_least: int = 1) -> int:
@@ -78,11 +80,6 @@ class Leases:
         fence = int(self._run(self._lead, token, for_ms, at_least))
         self._fence = fence or NOBODY
         return fence
-
-    def check_lead(self) -> None:
-        """Whether this scheduler may go on: nothing, or `Deposed`."""
-        if self._fence != UNLED:
-            self._run(self._still, self._fence)
 
     def leader(self) -> str:
         """The token of the scheduler that leads; "" where none does."""
@@ -125,6 +122,16 @@ class Leases:
         for one in wanted:
             words += [one.attempt, one.node, one.floor.cpu_m, one.floor.memory_bytes]
         return [int(fence) for fence in self._run(self._grant, *words)]
+
+    def push(self, envelopes: Iterable[tuple[str, str]]) -> None:
+        """Put messages on the queues of nodes: (node, envelope) pairs.
+
+        Raises:
+            BrokerError: the server went away; what was not sent is never started.
+        """
+        for some in batched(envelopes, PUSH_AT_ONCE):
+            words = [word for node, envelope in some for word in (node_queue(node), envelope)]
+            self._run(self._push, self._fence, *words)
 
     def revoke(self, attempts: Sequence[str]) -> int:
         """Take back leases; their capacity is free again."""

@@ -15,6 +15,7 @@ from celery import Celery
 
 from ..models.message import node_queue
 from .settings import WorkerSettings, worker_settings
+from .transport import transport
 
 THREADS_A_SLOT = 2
 
@@ -41,13 +42,13 @@ def make_app(settings: WorkerSettings) -> Celery:
         worker_hijack_root_logger=False,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        broker_transport=transport(),
         broker_pool_limit=2,
         broker_transport_options={
             "health_check_interval": 10,
             "socket_timeout": 15,
             "socket_connect_timeout": 5,
             "socket_keepalive": True,
-            "visibility_timeout": 86_400,
         },
     )
     return app

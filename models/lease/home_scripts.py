@@ -168,10 +168,13 @@ return #ARGV
 """
 )
 
-# ARGV: lead. Whether it leads still: 1, or the refusal.
-STILL = (
+# ARGV: lead, then per message: queue, envelope.
+PUSH = (
     NOW
     + """
-return deposed(ARGV[1]) or 1
+local refusal = deposed(ARGV[1])
+if refusal then return refusal end
+for i = 2, #ARGV, 2 do redis.call('LPUSH', ARGV[i], ARGV[i + 1]) end
+return 1
 """
 )

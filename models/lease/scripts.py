@@ -87,8 +87,10 @@ FINISH = (
     NOW
     + """
 redis.call('XADD', P .. 'records', '*', 'record', ARGV[3])
-redis.call('SREM', P .. 'cancel', ARGV[1])
-if redis.call('HGET', P .. 'lease:' .. ARGV[1], 'fence') ~= ARGV[2] then return 0 end
+if redis.call('HGET', P .. 'lease:' .. ARGV[1], 'fence') ~= ARGV[2] then
+  redis.call('SREM', P .. 'cancel', ARGV[1])
+  return 0
+end
 release(ARGV[1])
 return 1
 """

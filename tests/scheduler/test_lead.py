@@ -54,7 +54,7 @@ ACTS: dict[str, Callable[[Leases], object]] = {
     "taking back": lambda leases: leases.revoke(["begun"]),
     "despairing of a node": lambda leases: leases.despair_of(["n"]),
     "cancelling": lambda leases: leases.cancel(["begun"]),
-    "pushing": lambda leases: leases.check_lead(),
+    "pushing": lambda leases: leases.push([("n", "{}")]),
 }
 
 

@@ -22,7 +22,6 @@ from infranoise.models.message import AttemptRecord, node_queue
 from infranoise.models.task import Task
 from infranoise.scheduler.broker import embedded
 from infranoise.scheduler.collect import Collector
-from infranoise.scheduler.enqueue import Enqueuer
 from infranoise.scheduler.leases import Leases
 from infranoise.scheduler.plan import plan
 from infranoise.scheduler.service import Service
@@ -67,14 +66,13 @@ class Schedulers:
 
     def leading(self, name: str) -> Service:
         """One that has just taken the lead; whoever had it is not heard of any more."""
-        leases, enqueuer = Leases(self._server), Enqueuer(self._server)
-        collector = Collector(self._server)
-        self._closing += [leases.close, enqueuer.close, collector.close]
+        leases, collector = Leases(self._server), Collector(self._server)
+        self._closing += [leases.close, collector.close]
         with redis.Redis.from_url(self._server) as client:
             client.delete(keys.LEADER)
         fence = leases.lead(name, 60_000, next_fence_at_least(self._engine))
         take_lead(self._engine, fence)
-        return Service(self._engine, leases, enqueuer, collector, fence=fence)
+        return Service(self._engine, leases, collector, fence=fence)
 
     def close(self) -> None:
         for close in self._closing:
@@ -123,9 +121,14 @@ def test_a_leader_that_stood_still_changes_nothing_when_it_goes_on(
     before = [line.id for line in reading.attempts(engine, "small")], under_way(engine, "small")
     old._looked_at = 0.0
     client.zadd(keys.BEATS, {"n": 0})  # there is something to despair of, to end and to send
-    for part in (old.tick, lambda _: old.roster.look(old.fence), lambda _: old.leases.check_lead()):
+    parts: tuple[Callable[[], object], ...] = (
+        lambda: old.tick(0.01),
+        lambda: old.roster.look(old.fence),
+        lambda: old.leases.push([("n", "{}")]),
+    )
+    for part in parts:
         with pytest.raises(Deposed):
-            part(0.01)
+            part()
     after = [line.id for line in reading.attempts(engine, "small")], under_way(engine, "small")
     assert (after, client.llen(node_queue("n"))) == (before, sent)
 
