@@ -12,6 +12,7 @@ import polars as pl
 from ..models.api_call import ApiUse
 from ..models.conditions import Clocks, Usage
 from ..models.counters import Counters
+from ..models.egress_seen import EgressSeen
 from ..models.evidence import PhaseName
 from ..models.ledger.reading import AttemptLine
 from ..models.limits import Effective, Limits
@@ -27,6 +28,15 @@ MEASURED = (
     "clock_step_s",
     "suspended_s",
 )
+
+WENT_OUT: dict[str, Callable[[EgressSeen], int]] = {
+    "egress_hosts": lambda seen: seen.contacted,
+    "egress_connections": lambda seen: seen.connections,
+    "egress_bytes_out": lambda seen: sum(one.bytes_out for one in seen.hosts),
+    "egress_bytes_in": lambda seen: sum(one.bytes_in for one in seen.hosts),
+    "egress_refused": lambda seen: seen.refusals,
+    "egress_dns_failed": lambda seen: seen.dns_failures,
+}
 
 type Kind = pl.DataType | type[pl.DataType]
 type Reader = Callable[[AttemptLine], Any]
@@ -87,6 +97,25 @@ def _api_latency(line: AttemptLine) -> str | None:
     """The attempt's median first byte as a level: powers of two of a second."""
     api = line.record.evidence.api if line.record else None
     return None if api is None else latency_level(api.first_byte_p50_s)
+
+
+def _network(line: AttemptLine) -> str | None:
+    """The network of the pod, and where an allow-list was part of it, that: another list is
+    another network."""
+    if line.record is None:
+        return None
+    told = line.record.conditions
+    if told.network != "gateway":
+        return told.network
+    return f"gateway ({', '.join(sorted(told.allow)) or 'and nothing else'})"
+
+
+def _went_out(of: Callable[[EgressSeen], int]) -> Reader:
+    def read(line: AttemptLine) -> int | None:
+        seen = line.record.evidence.egress if line.record else None
+        return None if seen is None else of(seen)
+
+    return read
 
 
 def _left_behind(line: AttemptLine) -> int | None:
@@ -156,10 +185,10 @@ FACTS = (
     _told("counters_source", pl.String, "usage.counters.source"),
     *_all_of(Usage, "", "usage", leave=("counters",)),
     *_all_of(Clocks, "", "clocks"),
-    *(
-        _told(name, pl.String, f"conditions.{name}")
-        for name in ("node_profile", "runtime", "network", "egress_asked")
-    ),
+    _told("node_profile", pl.String, "conditions.node_profile"),
+    _told("runtime", pl.String, "conditions.runtime"),
+    Column("network", pl.String, _network),
+    _told("egress_asked", pl.String, "conditions.egress_asked"),
     *(
         _told(name, pl.Int64, f"conditions.{name}")
         for name in (
@@ -181,6 +210,7 @@ FACTS = (
         )
     ),
     Column("api_latency", pl.String, _api_latency),
+    *(Column(name, pl.Int64, _went_out(of)) for name, of in WENT_OUT.items()),
     _told("agent_timeout_s", pl.Float64, "conditions.agent_timeout_s"),
     _told("timeout_multiple", pl.Float64, "conditions.time_limit"),
     *_all_of(Limits, "requested_", "conditions.requested"),

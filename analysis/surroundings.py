@@ -49,6 +49,9 @@ READINGS = (
     "api_rate_limited",
     "api_server_errors",
     "api_cut",
+    "egress_hosts",
+    "egress_refused",
+    "egress_dns_failed",
 )
 SETTINGS = ("runtime", "enforcement", "network", "counters_source", "effective_oom_scope")
 

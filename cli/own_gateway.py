@@ -80,8 +80,10 @@ def in_pods(gateway: Gateway | None, experiment: Experiment) -> str:
 
 
 def hosts_for(experiment: Experiment) -> tuple[str, ...]:
-    """Where a gateway of our own listens: loopback, and where containers look for this machine."""
-    if experiment.pods.runtime != "docker" or experiment.pods.network == "none":
+    """Where a gateway of our own listens: loopback, and where containers look for this machine
+    themselves (under "gateway" their outlet does)."""
+    reached_otherwise = experiment.pods.network in ("none", "gateway")
+    if experiment.pods.runtime != "docker" or reached_otherwise:
         return (LOOPBACK,)
     from ..workers.survey import docker_bridge_address
 

@@ -39,6 +39,8 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "bands", f"{bands} (lifts are measured against {summary.reference})"
     for name, levels in summary.factors.items():
         yield name, ", ".join(levels)
+    if summary.network != "public":
+        yield "network", _network(summary)
     yield (
         "trials",
         f"{summary.trials:,} in {counted(summary.cells, 'cell')} and "
@@ -52,6 +54,14 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     for factor in summary.wave_factors:
         yield factor.factor, f"{factor.reason} ({factor.waves} waves of {factor.levels} levels)"
     yield "design", _design(summary)
+
+
+def _network(summary: Summary) -> str:
+    if summary.network != "gateway":
+        return {"internal": "this node and nowhere else", "none": "none"}[summary.network]
+    gateway = "the gateway" if summary.money is not None else ""
+    reached = [name for name in (gateway, *summary.allow) if name]
+    return f"{', '.join(reached) or 'nothing'} and nowhere else; every host is counted"
 
 
 def _model(one: Mapping[str, object]) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..models.task_set import TaskSet, find_tasks
 from ..workers.capacity import memory_for_pods
 from ..workers.meters.procfs import Files
 from ..workers.network.shaping import why_no_links
+from ..workers.outlet.link import why_no_outlets
 
 BUNDLED = "bundled:"
 CLUSTER = Machine(cpus=1 << 16, name="the cluster")  # it says itself what does not fit
@@ -53,7 +54,7 @@ def settle(
     _refuse_what_it_cannot(decided, experiment)
     pods = experiment.pods.model_copy(update={"runtime": decided})
     experiment = experiment.model_copy(update={"pods": pods})
-    if elsewhere is None and experiment.needs_links and (why := why_no_links()):
+    if elsewhere is None and experiment.needs_links and (why := _no_links(experiment)):
         raise DesignError(f"pods of this experiment need links to this machine: {why}")
     found = find(experiment.tasks, root, environ, fill={} if elsewhere else environ)
     kept = [t for t in found.tasks if not _excluded(t.name, experiment.exclude)]
@@ -66,7 +67,7 @@ def settle(
         kept,
         experiment,
         environ=None if elsewhere else environ,
-        machine=elsewhere or (CLUSTER if decided == "kubernetes" else this_machine()),
+        machine=elsewhere or _machine_for(decided, kept),
     )
     out = {misfit.task for misfit in unfit if misfit.blocks}
     return Settled(experiment, tuple(t for t in kept if t.name not in out), tuple(unfit))
@@ -90,8 +91,8 @@ def _refuse_what_it_cannot(runtime: str, experiment: Experiment) -> None:
     if experiment.pods.network != "public":
         raise DesignError(
             f'[pods] network = "{experiment.pods.network}": many network plugins accept a '
-            'NetworkPolicy and do nothing, so a cluster cannot promise it; use "public" there and '
-            "wall the nodes off, or choose --runtime docker"
+            "NetworkPolicy and do nothing, and none counts hosts, so a cluster cannot promise it; "
+            'use "public" there and wall the nodes off, or choose --runtime docker'
         )
     _refuse_caps(experiment, "whether a cluster's plugin shapes it is not told", "")
 
@@ -103,6 +104,18 @@ def _refuse_caps(experiment: Experiment, why: str, network: str) -> None:
             f"[factors] egress_mbps caps a pod's own link, and {why}: {other}, or choose "
             "--runtime docker"
         )
+
+
+def _no_links(experiment: Experiment) -> str:
+    return why_no_outlets() if experiment.pods.network == "gateway" else why_no_links()
+
+
+def _machine_for(runtime: str, tasks: Sequence[Task]) -> Machine:
+    if runtime == "kubernetes":
+        return CLUSTER
+    if not any(task.network_mode == "allowlist" for task in tasks):
+        return this_machine()
+    return this_machine().model_copy(update={"no_outlets": why_no_outlets()})
 
 
 def this_machine() -> Machine:

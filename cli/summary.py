@@ -87,6 +87,8 @@ class Summary:
 
     experiment: str
     runtime: str
+    network: str
+    allow: list[str]
     tasks: int
     entries: list[str]
     bands: list[str]
@@ -122,6 +124,8 @@ def summarise(
     return Summary(
         experiment=experiment.name,
         runtime=experiment.pods.runtime,
+        network=experiment.pods.network,
+        allow=list(experiment.pods.allow),
         tasks=len(made.tasks),
         entries=[entry.name for entry in experiment.entries],
         bands=[band.name for band in experiment.bands],

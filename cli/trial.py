@@ -1,7 +1,7 @@
 """`trial show`: one trial with every attempt: its evidence, conditions, clocks and log tails."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Engine
 
+from ..models.egress_seen import EgressSeen
 from ..models.errors import DesignError
 from ..models.ledger.finding import Found, find_trials
 from ..models.ledger.reading import AttemptLine, attempts
@@ -116,7 +117,8 @@ def _record(record: AttemptRecord, tail: int) -> Iterator[RenderableType]:
     evidence, conditions = record.evidence, record.conditions
     if evidence.phases:
         yield _phases(record)
-    yield from _section("evidence", evidence, {"phases"})
+    yield from _section("evidence", evidence, {"phases", "egress"})
+    yield from _way_out(evidence.egress)
     yield from _section("conditions", conditions, {*PARTS, "warnings"})
     yield from _warnings(conditions.warnings or ())
     for name in PARTS:
@@ -154,6 +156,36 @@ def _phases(record: AttemptRecord) -> RenderableType:
         words = ("?" if cell is None else str(cell) for cell in (*cells, *more))
         table.add_row(Text(phase.name), *map(Text, words))
     return Padding(table, (0, 0, 0, 2))
+
+
+def _way_out(seen: EgressSeen | None) -> Iterator[RenderableType]:
+    if seen is None:
+        return
+    yield Text("  way out", style="bold")
+    yield _facts({**seen.probe, "lost": seen.lost})
+    if seen.hosts:
+        columns = ("host", "port", "connections", "bytes out", "bytes in", "failed", "why")
+        yield _table(columns, (tuple(host.model_dump(exclude={"cut_off"}).values())
+                               for host in seen.hosts))  # fmt: skip
+    refused: list[Sequence[object]] = [
+        (one.to, one.port, one.how, one.count) for one in seen.refused
+    ]
+    refused += [(one.name, None, f"name: {one.fault}", one.count) for one in seen.dns]
+    if refused:
+        yield _table(("not reached", "port", "how", "times"), refused)
+    for name, count in (("connections", seen.more_connections), ("refusals", seen.more_refused),
+                        ("names", seen.more_dns)):  # fmt: skip
+        if count:
+            yield Text(f"    and {count} more {name}", style="dim")
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RenderableType:
+    table = Table(box=None, pad_edge=False)
+    for name in columns:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    return Padding(table, (0, 0, 0, 4))
 
 
 def _section(

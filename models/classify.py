@@ -146,6 +146,21 @@ def _api_words(evidence: Evidence) -> str:
     return f"{how}; {api.failed} failed in all"
 
 
+def _way_out_lost(evidence: Evidence) -> str:
+    """How the way out of the pod broke under a trial that was not solved."""
+    if evidence.egress is None or (solved(evidence) and verifier_has_spoken(evidence)):
+        return ""
+    return evidence.egress.lost
+
+
+def _cut_off(evidence: Evidence) -> str:
+    """Which allowed hosts were out of reach to the end of a trial that was not solved. That a
+    forbidden one was refused, or that a name does not exist, is an answer and no such case."""
+    if evidence.egress is None or (solved(evidence) and verifier_has_spoken(evidence)):
+        return ""
+    return "; ".join(evidence.egress.cut_off)
+
+
 def _why_no_verdict(evidence: Evidence) -> str:
     verifier = evidence.phase("verifier")
     if verifier is None:
@@ -182,7 +197,9 @@ RULES: tuple[Rule, ...] = (
     Rule("disk filled to its ceiling", lambda e: e.storage_exceeded == "yes", "infra_error",
          "disk_full", detail=lambda e: "the storage ceiling was exceeded and the pod was stopped"),
     Rule("way to the pod lost", _lost, "infra_error", "network", detail=_lost),
+    Rule("way out of the pod lost", _way_out_lost, "infra_error", "network", detail=_way_out_lost),
     Rule("model API ended it", _api_ended_it, "infra_error", "model_api", detail=_api_words),
+    Rule("allowed host out of reach", _cut_off, "infra_error", "network", detail=_cut_off),
     Rule("past its deadline", lambda e: e.deadline_exceeded, "infra_error", "deadline",
          detail=lambda e: "the attempt's deadline passed: a backstop, no time limit"),
     Rule("verifier starved", lambda e: e.verifier_kills and not (

@@ -21,6 +21,7 @@ class Conditions(Value):
     gave it. `ceilings_peak_bytes` is the highest sum of the memory ceilings of attempts that ran
     together, this one among them (uncapped ones count 0). `load_peak` is, field by field, the worst
     that was sampled between start and end.
+    `allow` is what its pod could reach where `network` is "gateway".
     `egress_asked` is the level of that factor. `clock_offset_s` is how far the node's clock was
     ahead of the scheduler's when last measured, off by `clock_error_s` at most; `clock_step_s` how
     far it was set forward (or back) during the attempt, `suspended_s` how long the machine slept.
@@ -33,6 +34,7 @@ class Conditions(Value):
     node_profile: str | None
     runtime: str
     network: str
+    allow: tuple[str, ...] = ()
     requested: Limits | None
     effective: Effective | None = None
     slots: int | None

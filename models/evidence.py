@@ -10,6 +10,7 @@ from pydantic import Field
 
 from .api_call import ApiUse
 from .counters import Counters
+from .egress_seen import EgressSeen
 from .kube_evidence import KubeEvidence
 from .tri import Tri as Tri
 from .value import Value
@@ -59,7 +60,8 @@ class Evidence(Value):
     `node_disk_full`: a disk of the node, not the pod's own ceiling, had no room at a phase's end.
     `node_silent_s`: how long its node had not been heard of when the attempt's lease ended.
     `api` is what the gateway saw of the model's API until the agent ended; `api_fault` says so
-    where the agent itself gave up because of it.
+    where the agent itself gave up because of it. `egress` is what the pod did through its way out,
+    where that was watched over.
     """
 
     node_seen: Tri = "yes"
@@ -81,6 +83,7 @@ class Evidence(Value):
     kube: KubeEvidence | None = None
     api: ApiUse | None = None
     api_fault: str = ""
+    egress: EgressSeen | None = None
 
     def phase(self, name: PhaseName) -> Phase | None:
         """The phase of that name, or None if it was not reached."""

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from .allow import AllowList
 from .api_access import TrialLimits
 from .api_design import faults
 from .band import Band
@@ -41,7 +42,8 @@ class Factors(Value):
 class Pods(Value):
     """How pods are made: runtime, network, images, and a spec for tasks that declare none.
 
-    `network`: "public" leads everywhere, "internal" to the node and nowhere else, "none" nowhere.
+    `network`: "public" leads everywhere, "internal" to the node and nowhere else, "none" nowhere,
+    "gateway" to the gateway and to what `allow` names (see `allow.py`), and every host is counted.
     `images`: "named" takes the image that a task names and builds where it names none; "build"
     builds from every Dockerfile there is. `after_agent`: "stop" kills what the agent leaves running
     before the verifier starts; "keep" lets the services of an agent that ended by itself live on,
@@ -50,12 +52,23 @@ class Pods(Value):
     """
 
     runtime: Literal["auto", "process", "docker", "kubernetes"] = "auto"
-    network: Literal["none", "internal", "public"] = "public"
+    network: Literal["none", "internal", "gateway", "public"] = "public"
+    allow: tuple[str, ...] = ()
     default_spec: Spec | None = None
     build_network: str | None = None
     images: Literal["named", "build"] = "named"
     after_agent: Literal["stop", "keep"] = "stop"
     kubernetes: ClusterPods = ClusterPods()
+
+    @model_validator(mode="after")
+    def _a_list_is_watched_over(self) -> "Pods":
+        AllowList.of(self.allow)
+        if self.allow and self.network != "gateway":
+            raise ValueError(
+                f'allow names what pods may reach with network = "gateway"; it is "{self.network}" '
+                'here: set network = "gateway", or leave allow out'
+            )
+        return self
 
 
 class Run(Value):
@@ -126,7 +139,7 @@ class Experiment(Value):
     def needs_links(self) -> bool:
         """Whether its pods need links that a node makes or caps."""
         made = self.pods.network == "internal" and self.pods.runtime != "docker"
-        return made or bool(self.factors.egress_mbps)
+        return made or self.pods.network == "gateway" or bool(self.factors.egress_mbps)
 
     @property
     def reference(self) -> Band:

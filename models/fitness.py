@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from .allow import AllowList
 from .errors import DesignError
 from .experiment import Experiment
 from .spec import MIB
@@ -17,13 +18,15 @@ Kind = Literal["task", "infrastructure", "notice"]
 class Machine(Value):
     """What a task is held against: cores, and bytes that floors may take (None: not known).
 
-    `architecture` is as the kernel names it; "": not known.
+    `architecture` is as the kernel names it; "": not known. `no_outlets` is why its pods cannot
+    have ways out that are watched over; "": they can, or it is not known.
     """
 
     cpus: int
     memory_bytes: int | None = None
     architecture: str = ""
     name: str = "this machine"
+    no_outlets: str = ""
 
 
 class Misfit(Value):
@@ -68,6 +71,7 @@ def _of(
     yield from _not_for_a_cluster(task, experiment)
     yield from _not_to_be_pulled(task, experiment, environ)
     yield from _not_to_be_capped(task, experiment)
+    yield from _not_to_be_watched(task, experiment, machine)
     yield from _too_large(task, experiment, machine)
     yield from _made_for_another_processor(task, machine)
     missing = [name for name in task.unresolved if environ is None or name not in environ]
@@ -95,6 +99,24 @@ def _of(
 def _not_to_be_capped(task: Task, experiment: Experiment) -> Iterator[tuple[Kind, str]]:
     if experiment.factors.egress_mbps and task.network_mode == "no-network":
         yield "notice", "has no network: the levels of egress_mbps are alike for it"
+
+
+def _not_to_be_watched(
+    task: Task, experiment: Experiment, machine: Machine
+) -> Iterator[tuple[Kind, str]]:
+    """A task with an allow-list of its own gets that and no more, or does not run."""
+    if task.network_mode != "allowlist" or experiment.pods.runtime == "kubernetes":
+        return
+    if experiment.pods.network not in ("public", "gateway"):
+        network = experiment.pods.network
+        yield "notice", f'has no use of its allowed_hosts under network = "{network}"'
+        return
+    try:
+        AllowList.of((*task.allowed_hosts, *experiment.pods.allow))
+    except ValueError as error:
+        yield "infrastructure", f"its allowed_hosts cannot be watched over: {error}"
+    if machine.no_outlets:
+        yield "infrastructure", f"wants an allow-list: {machine.no_outlets}"
 
 
 def _made_for_another_processor(task: Task, machine: Machine) -> Iterator[tuple[Kind, str]]:

@@ -31,6 +31,7 @@ from .task import Task
 from .trial import TrialKey
 from .value import Value
 
+Network = Literal["none", "internal", "gateway", "public"]
 RUN_ATTEMPT = "infranoise.attempt"
 PROBE_NODE = "infranoise.probe"
 RECORD_FIELD = "record"
@@ -73,10 +74,11 @@ class AttemptMessage(_Message):
 
     `fence` is the token of the lease under which it is sent: a message with an old one is refused.
     `blobs` is where the task's folder lies packed, under its content hash, and where logs go;
-    "": `task.directory` is a folder of the node itself. `egress_mbps` None: the pod's link is
-    neither capped nor measured. `replay_in` names the band of a kill
-    replay, where `limits` are not those of the trial's own band. `seat` is where in a cluster its
-    pod is to go. `api` is how the attempt reaches its model, where it has one of the experiment's.
+    "": `task.directory` is a folder of the node itself. `allow` is what the pod may reach beside
+    the gateway where `network` is "gateway". `egress_mbps` None: the pod's link is neither capped
+    nor measured. `replay_in` names the band of a kill replay, where `limits` are not those of the
+    trial's own band. `seat` is where in a cluster its pod is to go. `api` is how the attempt
+    reaches its model, where it has one of the experiment's.
     """
 
     version: Literal[1] = 1
@@ -91,7 +93,8 @@ class AttemptMessage(_Message):
     entry: Entry
     limits: Limits
     runtime: Literal["process", "docker", "kubernetes"]
-    network: Literal["none", "internal", "public", "allowlist"]
+    network: Network
+    allow: tuple[str, ...] = ()
     egress_mbps: Egress | None = None
     agent_timeout_s: float | None
     verifier_timeout_s: float
@@ -104,6 +107,27 @@ class AttemptMessage(_Message):
     replay_in: str | None = None
     seat: Seat | None = None
     api: ApiAccess | None = None
+
+    @property
+    def network_in_force(self) -> Network:
+        """The network of the pod: the experiment's, unless the task itself wants less.
+
+        A task with an allow-list of its own gets what that names, and, under "gateway", what the
+        experiment allows as well.
+        """
+        wanted = self.task.network_mode
+        if wanted == "no-network":
+            return "none"
+        if wanted == "allowlist" and self.network == "public":
+            return "gateway"
+        return self.network
+
+    @property
+    def allow_in_force(self) -> tuple[str, ...]:
+        """What the pod may reach beside the gateway, where its network is watched over."""
+        if self.network_in_force != "gateway":
+            return ()
+        return tuple(dict.fromkeys((*self.task.allowed_hosts, *self.allow)))
 
 
 class Logs(Value):

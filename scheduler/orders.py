@@ -50,6 +50,7 @@ def order(
         limits=band.limits(spec),
         runtime=runtime,
         network=experiment.pods.network,
+        allow=experiment.pods.allow,
         egress_mbps=egress_level(key),
         agent_timeout_s=agent_s,
         verifier_timeout_s=spec.verifier_timeout_s,

@@ -20,7 +20,8 @@ from .clock_offset import Instant
 from .harness.agent import Agent, Assignment, Recorder, Tried, inside
 from .harness.choose import choose
 from .harness.verifier import verify
-from .pods.pod import Pod, PodOrder, Pods, Witnessed
+from .outlet.places import in_pod
+from .pods.pod import WATCHED, Pod, PodOrder, Pods, Watched, Witnessed
 from .record import Surroundings, told
 from .slots import Slots
 from .story import Story
@@ -105,7 +106,7 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
         message.seed,
         node.environ,
         message.api,
-        node.gateway_in_pods,
+        _gateway_in_pods(message, node),
     )
     agent = choose(message.entry)
     order = order_of(message, assignment)
@@ -131,8 +132,16 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
     finally:
         with story.clock("stop_s"):
             _remove(pod, story)
+        if isinstance(pod, Watched):
+            story.egress = pod.egress()
         if isinstance(pod, Witnessed):
             story.kube, story.whereabouts = pod.ending(story.verdict_at), pod.whereabouts()
+
+
+def _gateway_in_pods(message: AttemptMessage, node: Node) -> str:
+    if message.api is None or message.network_in_force not in WATCHED:
+        return node.gateway_in_pods
+    return in_pod(message.api.url)
 
 
 def _phases(
@@ -255,7 +264,9 @@ def order_of(message: AttemptMessage, assignment: Assignment) -> PodOrder:
         image=task.image,
         env=assignment.resolved(task.env),
         workdir=task.workdir,
-        network="none" if task.network_mode == "no-network" else message.network,
+        network=message.network_in_force,
+        allow=message.allow_in_force,
+        gateway=message.api.url if message.api else "",
         egress_mbps=message.egress_mbps,
         build_timeout_s=message.build_timeout_s,
         relocatable=task.relocatable,

@@ -91,6 +91,7 @@ def evidence_of(story: Story) -> Evidence:
         kube=story.kube,
         api=story.api,
         api_fault=story.api_fault,
+        egress=story.egress,
     )
 
 
@@ -119,7 +120,8 @@ def _conditions(message: AttemptMessage, story: Story, around: Surroundings) -> 
     return Conditions(
         **(here | there),
         runtime=message.runtime,
-        network="none" if message.task.network_mode == "no-network" else message.network,
+        network=message.network_in_force,
+        allow=message.allow_in_force,
         egress_asked=None if message.egress_mbps is None else egress_text(message.egress_mbps),
         requested=message.limits,
         effective=story.effective,

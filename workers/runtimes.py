@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 
 from ..models.errors import PodError, Refused
+from .outlet.outlets import Outlets
 from .pods.pod import Pods
 from .settings import WorkerSettings
 
@@ -36,11 +37,12 @@ class Runtimes:
         if name == "process":
             from .pods.process.pods import ProcessPods
 
-            return ProcessPods(self._settings.state)
+            return ProcessPods(self._settings.state, outlets=Outlets(self._settings.egress_hosts))
         if name == "docker":
             from .pods.docker.pods import DockerPods
 
-            return DockerPods(build_network=self._settings.build_network)
+            outlets = Outlets(self._settings.egress_hosts)
+            return DockerPods(build_network=self._settings.build_network, outlets=outlets)
         if name == "kubernetes":
             return self._kubernetes()
         raise Refused(f"runtime {name!r}: this node has {', '.join(NAMES)}")

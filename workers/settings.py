@@ -5,9 +5,11 @@ import platform
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
+from ..models.allow import plain
 from ..models.errors import DesignError
 from ..models.size import mebibytes
 from ..models.spec import MIB
@@ -32,6 +34,8 @@ class WorkerSettings:
     The node's speed is probed and its surroundings looked at every `probe_every_s` (0: never);
     `reach` names hosts (`host:port`) that are tried then, beside name servers and registries.
     `gateway_in_pods` is the gateway's address as pods here see it ("": as home says).
+    `egress_hosts` are names that this node gives addresses of its own choice, for pods whose way
+    out is watched over.
     """
 
     broker: str
@@ -56,6 +60,7 @@ class WorkerSettings:
     probe_every_s: float = 0.0
     reach: tuple[str, ...] = ()
     gateway_in_pods: str = ""
+    egress_hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
@@ -98,7 +103,27 @@ def worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
         probe_every_s=_probe_every_s(environ),
         reach=tuple(environ.get("INFRANOISE_REACH", "").replace(",", " ").split()),
         gateway_in_pods=environ.get("INFRANOISE_GATEWAY_IN_PODS", ""),
+        egress_hosts=_hosts(environ.get("INFRANOISE_EGRESS_HOSTS", "")),
     )
+
+
+def _hosts(text: str) -> dict[str, tuple[str, ...]]:
+    """Names with their addresses, from `name=address name=address`."""
+    found: dict[str, tuple[str, ...]] = {}
+    for pair in text.replace(",", " ").split():
+        name, _, address = pair.partition("=")
+        try:
+            known = plain(name)
+            ip_address(address)
+        except ValueError:
+            known = ""
+        if not known:
+            raise DesignError(
+                f"INFRANOISE_EGRESS_HOSTS: {pair!r} is no name with an address; write "
+                "mirror.example=10.0.0.5"
+            )
+        found[known] = (*found.get(known, ()), address)
+    return found
 
 
 def _probe_every_s(environ: Mapping[str, str]) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..models.api_call import ApiUse
 from ..models.counters import Counters
+from ..models.egress_seen import EgressSeen
 from ..models.errors import PodLost
 from ..models.evidence import Fault, Phase, PhaseName, Tri
 from ..models.execution import ExecResult
@@ -26,7 +27,8 @@ class Story:
     before anyone withdrew the attempt. `verdict_at` is when the verdict was read, Unix seconds;
     `kube` what a cluster told of the pod, and `whereabouts` what it gave it. `disks` are the
     node's, `disk_full` whether one was ever seen full. `api` is what the gateway told of the
-    model's API; `files` are the agent's own, by name.
+    model's API, `egress` what the pod did through its way out; `files` are the agent's own, by
+    name.
     """
 
     began_at: float = 0.0
@@ -51,6 +53,7 @@ class Story:
     whereabouts: Whereabouts | None = None
     api: ApiUse | None = None
     api_fault: str = ""
+    egress: EgressSeen | None = None
     files: dict[str, bytes] = field(default_factory=dict)
     _since: float = field(default_factory=time.monotonic)
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from infranoise.models.api_call import ApiUse
 from infranoise.models.classify import RULES, VERSION, classify
+from infranoise.models.egress_seen import DnsSeen, EgressSeen, HostSeen, RefusedSeen
 from infranoise.models.evidence import Evidence, Fault, Phase
 from infranoise.models.outcome import FAILED_CAUSES, INFRA_CAUSES
 
@@ -24,6 +25,8 @@ def seen(*phases: Phase, reward: float | None = None, **more: object) -> Evidenc
     return Evidence(phases=(SETUP, *phases), reward=reward, **more)
 
 
+SILENT = HostSeen(host="site.test", port=443, failed=2, why="no answer", cut_off=True)
+UNKNOWN = DnsSeen(name="site.test", fault="server failed", cut_off=True)
 STORIES: dict[str, tuple[Evidence, tuple[str, str, str | None]]] = {
     "solved, nothing else": (
         seen(agent(), verifier(), reward=1.0),
@@ -206,6 +209,46 @@ STORIES: dict[str, tuple[Evidence, tuple[str, str, str | None]]] = {
     "the agent says that its API made it give up": (
         seen(agent(1), verifier(), reward=0.0, api_fault="connection refused"),
         ("infra_error", "model_api", None),
+    ),
+    "the way out of the pod broke under it": (
+        seen(agent(), verifier(), reward=0.0, egress=EgressSeen(lost="its process has died")),
+        ("infra_error", "network", None),
+    ),
+    "the way out broke, and the trial was solved": (
+        seen(agent(), verifier(), reward=1.0, egress=EgressSeen(lost="its process has died")),
+        ("passed", "", None),
+    ),
+    "an allowed host gave no answer to the end": (
+        seen(agent(1), verifier(), reward=0.0, egress=EgressSeen(hosts=(SILENT,))),
+        ("infra_error", "network", None),
+    ),
+    "an allowed name could not be looked up to the end": (
+        seen(agent(1), verifier(), reward=0.0, egress=EgressSeen(dns=(UNKNOWN,))),
+        ("infra_error", "network", None),
+    ),
+    "a host that answered in the end": (
+        seen(
+            agent(1),
+            verifier(),
+            reward=0.0,
+            egress=EgressSeen(hosts=(SILENT.model_copy(update={"cut_off": False}),)),
+        ),
+        ("failed", "agent_error", None),
+    ),
+    "forbidden hosts, and names that do not exist": (
+        seen(
+            agent(),
+            verifier(),
+            reward=0.0,
+            egress=EgressSeen(
+                refused=(RefusedSeen(to="192.0.2.1", port=80, how="tcp"),),
+                dns=(
+                    DnsSeen(name="evil.test", fault="forbidden", count=9),
+                    DnsSeen(name="typo.site.test", fault="no such name"),
+                ),
+            ),
+        ),
+        ("failed", "wrong", None),
     ),
     "killed at its ceiling while the API failed": (
         seen(agent(137, 1), api=ApiUse(calls=1, last_failed=True)),

@@ -721,7 +721,7 @@ def test_what_a_killed_worker_left_is_reaped(
 # --- what a runtime is, and what it refuses ---
 
 
-def test_several_containers_and_allowlists_are_refused_with_a_remedy(
+def test_several_containers_are_refused_with_a_remedy(
     pods: Pods, make_order: MakeOrder, tmp_path: Path
 ) -> None:
     assert pods.refuse(make_order()) is None
@@ -731,7 +731,6 @@ def test_several_containers_and_allowlists_are_refused_with_a_remedy(
     assert "docker-compose.yaml" in str(pods.refuse(refused))
     with pytest.raises(Refused):
         pods.prepare(refused)
-    assert "allowlist" in str(pods.refuse(make_order(network="allowlist")))
 
 
 def test_facts_are_plain_values_that_name_the_runtime(pods: Pods) -> None:

@@ -16,12 +16,14 @@ TRIES = 3
 @dataclass(frozen=True, slots=True)
 class PodEnd:
     """A pod's link: `pid` is in the pod's network, where the link is called `inside`; `device` is
-    its end on this machine, `node` this machine's address as the pod sees it."""
+    its end on this machine, `node` this machine's address as the pod sees it. `namespace` stands
+    for the network in which `device` is; None: this worker's own."""
 
     pid: int
     inside: str
     device: str
     node: str
+    namespace: int | None = None
 
 
 def settle(end: PodEnd, wanted: Egress, peer: Peer) -> dict[str, float | None]:
@@ -31,7 +33,8 @@ def settle(end: PodEnd, wanted: Egress, peer: Peer) -> dict[str, float | None]:
         StartFailed: the cap is not in force, or this node cannot be reached through the link.
     """
     cap_mbps = None if wanted == "unlimited" else wanted
-    got = None if cap_mbps is None else shape(end.pid, end.device, end.inside, cap_mbps)
+    place = (end.pid, end.device, end.inside)
+    got = None if cap_mbps is None else shape(*place, cap_mbps, end.namespace)
     rates = _measured(end, cap_mbps, peer)
     return {
         "egress_mbps": got,

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from ...models.errors import StartFailed
+from .namespace import at
 
 PATTERN = bytes(range(256)) * 256
 PATIENCE_S = 30.0
@@ -87,9 +88,14 @@ class _Server(ThreadingHTTPServer):
 
 
 class Peer:
-    """The servers of one worker, one for each address, started when first asked for."""
+    """The servers of one worker, one for each address, started when first asked for.
 
-    def __init__(self) -> None:
+    Args:
+        namespace: a descriptor of the network that they are to be in; None: this worker's own.
+    """
+
+    def __init__(self, namespace: int | None = None) -> None:
+        self._namespace = namespace
         self._lock = threading.Lock()
         self._servers: dict[str, _Server] = {}
 
@@ -118,7 +124,7 @@ class Peer:
 
     def _listen(self, address: str) -> _Server:
         try:
-            server = _Server((address, 0), _Handler)
+            server = at(self._namespace, lambda: _Server((address, 0), _Handler))
         except OSError as error:
             raise StartFailed(
                 f"nothing can listen at {address}, this node's end of pods' links: {error}"

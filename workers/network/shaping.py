@@ -11,7 +11,7 @@ from functools import cache
 from ...models.errors import StartFailed
 from ..tryout import why_not
 from .iproute import asked, run
-from .namespace import within
+from .namespace import at, within
 
 BITS = 8
 MEGA = 1_000_000
@@ -37,11 +37,14 @@ def burst_bytes(cap_mbps: float) -> int:
     return max(LEAST_BURST_BYTES, round(cap_mbps * MEGA / BITS * BURST_S))
 
 
-def shape(pid: int, device: str, inside: str, cap_mbps: float) -> float:
+def shape(
+    pid: int, device: str, inside: str, cap_mbps: float, namespace: int | None = None
+) -> float:
     """Cap a pod's link both ways; the cap as the kernel has it, megabits per second.
 
     Args:
         pid: a process at the pod's end. device: this machine's end. inside: the pod's end.
+        namespace: a descriptor of the network in which `device` is; None: this worker's own.
     Raises:
         StartFailed: the kernel would not.
     """
@@ -53,7 +56,7 @@ def shape(pid: int, device: str, inside: str, cap_mbps: float) -> float:
         return in_force(name)
 
     try:
-        return max(cap(device), within(pid, lambda: cap(inside)))
+        return max(at(namespace, lambda: cap(device)), within(pid, lambda: cap(inside)))
     except OSError as error:
         raise StartFailed(f"the pod's network cannot be entered: {error}") from error
 

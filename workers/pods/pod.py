@@ -8,23 +8,28 @@ threads); `Pod` is one sandbox (used by one thread). A runtime is a module with 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from ...models.counters import Counters
 from ...models.egress import Egress
+from ...models.egress_seen import EgressSeen
 from ...models.execution import ExecResult
 from ...models.kube_evidence import KubeEvidence
 from ...models.kube_pod import KubePod
 from ...models.limits import Effective, Limits
 from ...models.load import Load
+from ...models.message import Network as Network
 from ...models.node import NodeProfile
 from ...models.seating import Seat
 
-Network = Literal["none", "internal", "public", "allowlist"]
 LINKED: frozenset[Network] = frozenset({"internal"})
 """Networks of a pod that lead to its node and nowhere else."""
+WATCHED: frozenset[Network] = frozenset({"gateway"})
+"""Networks of a pod that lead where an allow-list says, through an outlet of the node's."""
 PEER_URL = "INFRANOISE_PEER_URL"
 """Names, inside a pod that has a link, the server at the node's end of it."""
+PROXY = "INFRANOISE_PROXY_URL"
+"""Names, inside a pod whose way out is watched over, the proxy there, for who wants one."""
 OUTPUT_CAP_BYTES = 4 * 1024 * 1024
 
 
@@ -34,8 +39,9 @@ class PodOrder:
 
     `environment` is the task's `environment/` folder, content-addressed by `environment_hash`;
     `image` is the image that the task names instead of a Dockerfile. `expires_at` (Unix seconds)
-    is when `reap` may take the pod for abandoned. `egress_mbps` None: its link is neither capped
-    nor measured. `seat` is where in a cluster it is to go.
+    is when `reap` may take the pod for abandoned. `allow` names what it may reach where `network`
+    is watched over, beside the `gateway` (a URL as this node finds it). `egress_mbps` None: its
+    link is neither capped nor measured. `seat` is where in a cluster it is to go.
     """
 
     attempt_id: str
@@ -49,6 +55,8 @@ class PodOrder:
     env: Mapping[str, str] = field(default_factory=dict)
     workdir: str | None = None
     network: Network = "public"
+    allow: tuple[str, ...] = ()
+    gateway: str = ""
     egress_mbps: Egress | None = None
     build_timeout_s: float = 600.0
     start_timeout_s: float = 60.0
@@ -158,6 +166,16 @@ class Witnessed(Protocol):
 
     def whereabouts(self) -> Whereabouts | None:
         """Where the pod was and what it was given; None where the cluster never took it."""
+        ...
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A pod whose way out may be watched over."""
+
+    def egress(self) -> EgressSeen | None:
+        """What it did through its outlet until now, or in all once it is stopped; None: it has no
+        outlet."""
         ...
 
 

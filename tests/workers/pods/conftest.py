@@ -17,6 +17,7 @@ from kube_api import FakeApi
 from kube_kubelet import DockerKubelet
 
 from infranoise.models.limits import Limits
+from infranoise.workers.outlet.outlets import Outlets
 from infranoise.workers.pods.docker.pods import DockerPods
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
 from infranoise.workers.pods.kubernetes.words import Shape
@@ -47,6 +48,9 @@ CANNOT = {  # what a runtime says of itself that it cannot do
     }
 }
 
+OUTSIDE = {"site.test": ("127.0.0.1",), "other.test": ("127.0.0.1",), "gone.test": ("127.0.0.9",)}
+"""Names with an address of the node's own choice, which pods with an outlet may be let reach."""
+
 Missing = Callable[[str], NoReturn]
 MakeOrder = Callable[..., PodOrder]
 OpenPod = Callable[..., Pod]
@@ -54,7 +58,7 @@ OpenPod = Callable[..., Pod]
 
 def process_pods(state: Path, missing: Missing) -> ProcessPods:
     """Process pods of this machine, with a kernel that enforces."""
-    pods = ProcessPods(state)
+    pods = ProcessPods(state, outlets=Outlets(OUTSIDE))
     facts = pods.facts()
     if facts["enforcement"] == "watchdog" or not facts["namespaces"]:
         missing(f"a memory cgroup or a user namespace ({facts['no_namespaces_because']})")
@@ -69,7 +73,7 @@ def docker_pods(locks: Path, missing: Missing) -> DockerPods:
         client.close()
     except DockerException as problem:
         missing(f"a Docker engine with {BASE_IMAGE} ({problem})")
-    return DockerPods(locks=locks)
+    return DockerPods(locks=locks, outlets=Outlets(OUTSIDE))
 
 
 MARKS = {
@@ -94,7 +98,9 @@ def pods(
     """One object of each runtime, as a worker has it."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "docker":
-        yield docker_pods(folder, missing)
+        containers = docker_pods(folder, missing)
+        yield containers
+        containers.close()
         return
     if request.param == "kubernetes":
         environment = request.getfixturevalue("environment")

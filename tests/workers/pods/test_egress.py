@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import NoReturn
 
 import pytest
+from outside_world import outside
 
 from infranoise.workers.network.link import address_of, join
 from infranoise.workers.network.shaping import why_no_links
-from infranoise.workers.pods.pod import Pod, PodOrder, Pods
+from infranoise.workers.outlet.link import why_no_outlets
+from infranoise.workers.pods.pod import Pod, PodOrder, Pods, Watched
 
 pytestmark = pytest.mark.links
 OpenPod = Callable[..., Pod]
@@ -76,6 +78,23 @@ def test_an_internal_network_leads_to_the_node_and_not_beyond(open_pod: OpenPod)
         finally:
             other.kill()
     assert "unreachable" in said or "timed out" in said
+
+
+def test_a_pod_with_an_outlet_is_capped_and_measured_like_any_other(open_pod: OpenPod) -> None:
+    if why := why_no_outlets():
+        pytest.skip(why)
+    with outside() as world:
+        pod = open_pod(network="gateway", egress_mbps=2.0, allow=(f"site.test:{world.port}",))
+        code = FETCH.replace('os.environ["INFRANOISE_PEER_URL"] + "/bytes/250000"', "URL")
+        code = code.replace("URL", f"'http://site.test:{world.port}/250000'")
+        size, seconds = json.loads(pod.exec(["python3", "-c", code], timeout_s=60).stdout.tail)
+    assert size == 250_000
+    assert seconds > 0.6
+    assert isinstance(pod, Watched)
+    seen = pod.egress()
+    assert seen is not None
+    assert seen.connections == 1, "what was measured before is not the pod's"
+    assert not seen.refused
 
 
 def test_what_runs_in_a_pod_cannot_lift_its_cap(open_pod: OpenPod) -> None:

@@ -10,7 +10,12 @@ from ..pod import Network
 from .engine import ENGINE_ERRORS, Engine, explain
 
 BRIDGE, INTERNAL = "bridge", "infranoise-internal"
-NAMES: dict[Network, str] = {"none": "none", "public": BRIDGE, "internal": INTERNAL}
+NAMES: dict[Network, str] = {
+    "none": "none",
+    "public": BRIDGE,
+    "internal": INTERNAL,
+    "gateway": "none",  # its link is made by us: see `ways.py`
+}
 HTTP_CONFLICT = 409
 
 

@@ -10,21 +10,19 @@ import docker
 from docker.errors import APIError, NotFound
 
 from ....models.counters import Counters
-from ....models.errors import PodLost, StartFailed, Unschedulable
+from ....models.egress_seen import EgressSeen
+from ....models.errors import PodLost, Unschedulable
 from ....models.execution import KILLED, ExecResult
 from ....models.limits import Effective
-from ...network import egress
-from ...network.link import found
-from ...network.shaping import shape
 from .. import archive
-from ..pod import LINKED, PEER_URL, PodOrder
+from ..pod import PodOrder
 from . import config as docker_config
 from . import loss as docker_loss
 from .container import Container
 from .engine import ENGINE_ERRORS, Engine, EngineFacts, answers_closed, explain
 from .exec import Command, Execution
-from .network import NAMES, Networks
 from .watch import Blind
+from .ways import Way, Ways
 
 LOG = logging.getLogger(__name__)
 # The engine's words, in 409, 500 and 404 answers; the last is of a container that ended between a
@@ -48,10 +46,10 @@ class DockerPod:
         order: PodOrder,
         image_id: str,
         owner: str,
-        networks: Networks,
+        ways: Ways,
     ) -> None:
         self._facts, self._order = facts, order
-        self.image_id, self._owner, self._networks = image_id, owner, networks
+        self.image_id, self._owner, self._way = image_id, owner, Way(order, ways)
         self._container = Container(engine, order.limits, order.start_timeout_s)
         self._command_began = 0.0
         self._kills_before: int | None = None
@@ -64,43 +62,25 @@ class DockerPod:
             StartFailed: with the engine's reason.
         """
         self._refuse_a_floor_above_the_host()
-        order, node = self._order, self._node()
-        env = {} if node is None else {PEER_URL: self._networks.peer.url(node)}
-        network = NAMES[order.network]
-        body = docker_config.container(order, self.image_id, self._owner, network, env)
+        network, env, names = self._way.prepared()
+        body = docker_config.container(self._order, self.image_id, self._owner, network, env)
+        body["HostConfig"] |= names
         effective = self._effective(self._container.make(body))
-        return effective if node is None else self._settled(effective, node)
+        return self._way.settled(self._container, effective)
 
-    def _node(self) -> str | None:
-        """This machine's address for the container; None where it need not be known."""
-        asked = self._order.network in LINKED or self._order.egress_mbps is not None
-        if not asked or self._order.network == "none":
-            return None
-        return self._networks.gateway(self._order.network)
-
-    def _settled(self, effective: Effective, node: str) -> Effective:
-        """Settle the container's egress, now and whenever it is started again."""
-        wanted, host = self._order.egress_mbps, self._container.host
-        if wanted is None:
-            return effective
-        if host is None:
-            raise StartFailed("the container's link cannot be reached from this machine")
-        device, inside = found(host.pid)
-        seen = egress.settle(
-            egress.PodEnd(host.pid, inside, device, node), wanted, self._networks.peer
-        )
-        host.watch.leave_out_traffic()
-        if wanted != "unlimited":
-            self._container.met_again = lambda again: shape(again.pid, *found(again.pid), wanted)
-        return egress.told(effective, wanted, seen)
+    def egress(self) -> EgressSeen | None:
+        """What went through its outlet, if it has one."""
+        return self._way.seen()
 
     def stop(self) -> None:
-        """Kill and remove the container and its anonymous volumes."""
+        """Kill and remove the container and its anonymous volumes, and close its way out."""
         try:
             self._container.remove()
         except ENGINE_ERRORS as error:
             # What was measured stands; the container is left for `reap`.
             LOG.warning("a container was not removed: %s", explain(error))
+        finally:
+            self._way.close()
 
     def __enter__(self) -> Self:
         try:

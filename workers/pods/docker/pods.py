@@ -11,14 +11,18 @@ from pathlib import Path
 
 from ....models.errors import Refused, StartFailed
 from ...network import egress
+from ...outlet.link import why_no_outlets
+from ...outlet.outlets import Outlets
+from ...outlet.refusing import refuse_outlet
 from .. import owner
-from ..pod import PodOrder
+from ..pod import LINKED, WATCHED, PodOrder
 from .config import LABEL, expired
 from .container import remove
 from .engine import Engine, EngineFacts
 from .image import Images
 from .network import Networks
 from .pod import DockerPod
+from .ways import Ways
 
 COMPOSE = "docker-compose.yaml"
 DOCKERFILE = "Dockerfile"
@@ -32,6 +36,7 @@ class DockerPods:
         locks: a folder for lock files that all workers of this machine share.
         build_network: the engine's network for build steps; None is its default.
         build_args: build arguments for every build.
+        outlets: the ways out of containers that are watched over; None makes its own.
     """
 
     name = "docker"
@@ -43,10 +48,12 @@ class DockerPods:
         locks: Path | None = None,
         build_network: str | None = None,
         build_args: Mapping[str, str] | None = None,
+        outlets: Outlets | None = None,
     ) -> None:
         self._engine = Engine(base_url)
         self._images = Images(self._engine, locks, build_network, build_args)
         self._networks = Networks(self._engine)
+        self._outlets = outlets or Outlets()
         self._owner = owner.owner()
         self._facts: EngineFacts | None = None
 
@@ -58,12 +65,10 @@ class DockerPods:
                 f"a multi-container task ({environment / COMPOSE}): the docker runtime runs one "
                 "container per task; leave this task out"
             )
-        if order.network == "allowlist":
-            return (
-                "the network policy `allowlist` cannot be enforced by the docker runtime: a bridge "
-                "lets through all hosts or none; use `public` or `none`"
-            )
-        if order.network == "internal" or order.egress_mbps is not None:
+        if order.network in WATCHED and (why := refuse_outlet(order.allow)):
+            return why
+        linked = order.network in LINKED | WATCHED
+        if linked or order.egress_mbps is not None:
             if not self._engine.local:
                 return (
                     "links of containers on another machine cannot be reached from here; run a "
@@ -98,8 +103,8 @@ class DockerPods:
         image_id = self._images.id_of(order)
         if image_id is None:
             raise StartFailed("the image of this pod is not prepared", reason="no_image")
-        networks = self._networks
-        return DockerPod(self._engine, self._engine_facts(), order, image_id, self._owner, networks)
+        ways = Ways(self._networks, self._outlets)
+        return DockerPod(self._engine, self._engine_facts(), order, image_id, self._owner, ways)
 
     def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
         """Remove containers of ours whose time is over or whose worker is dead."""
@@ -134,13 +139,14 @@ class DockerPods:
             "enforces_swap": facts.swap_limit,
             "enforces_pids": facts.pids_limit,
             "enforces_storage": "by watching the container's layer" if self._engine.local else None,
-            "network_allowlist": False,
+            "network_allowlist": self._engine.local and not why_no_outlets(),
             "multi_container": False,
         }
 
     def close(self) -> None:
-        """End the server that containers find at this node."""
+        """End the server that containers find at this node, and every outlet."""
         self._networks.peer.close()
+        self._outlets.close()
 
     def _engine_facts(self) -> EngineFacts:
         if self._facts is None:

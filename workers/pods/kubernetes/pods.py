@@ -84,8 +84,12 @@ class KubernetesPods:
                 f"a multi-container task ({order.environment / COMPOSE}): the kubernetes runtime "
                 "runs one container per task; leave this task out"
             )
-        if order.network == "allowlist":
-            return "a cluster's NetworkPolicy knows no host names, so no allowlist; use `public`"
+        if order.network == "gateway":
+            return (
+                "a cluster's NetworkPolicy knows no host names, counts nothing, and is accepted by "
+                "plugins that do nothing, so no allow-list can be promised there; run this with "
+                "the docker or process runtime"
+            )
         if order.egress_mbps is not None:
             return (
                 "egress_mbps cannot be set in a cluster: which plugin shapes a pod's link, and "

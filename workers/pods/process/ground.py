@@ -112,7 +112,7 @@ class Ground:
         }
 
     def _cannot(self) -> list[str]:
-        lacks = ["build images", "allowlist a network"]
+        lacks = ["build images"]
         if why := why_no_links():
             lacks += [f"shape egress ({why})"]
         if not self.enclosed:

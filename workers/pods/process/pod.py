@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 from ....models.counters import Counters
+from ....models.egress_seen import EgressSeen
 from ....models.errors import PodLost, Refused, StartFailed
 from ....models.execution import KILLED, ExecResult
 from ....models.limits import Effective
@@ -13,9 +14,11 @@ from ...meters.traffic import Traffic, traffic
 from ...network import egress
 from ...network.link import INSIDE, Link, join
 from ...network.peer import Peer
+from ...outlet.outlets import Outlet, Outlets
+from ...outlet.places import NODE, PROXY_URL
 from .. import command, owner
 from ..disk_use import allocated_bytes
-from ..pod import LINKED, PEER_URL, PodOrder
+from ..pod import LINKED, PEER_URL, PROXY, WATCHED, PodOrder
 from . import private_tree, residue, tree_copy
 from .counters import tally
 from .enclosure import Enclosure
@@ -31,17 +34,28 @@ from .words import NOT_JOINED, environment, joined
 DOWNLOAD_BYTES = 1 << 30
 OOM_ENDED = "an OOM kill has ended it (oom_scope = pod)"
 OOM_COUNT_TIMEOUT_S = 0.5
+NAMES_OF_A_POD = {
+    "resolv.conf": f"nameserver {NODE}\n",
+    "hosts": "127.0.0.1 localhost\n",
+    "nsswitch.conf": "hosts: files dns\n",
+}
 
 
 class ProcessPod:
     """One pod; made by `ProcessPods.pod`."""
 
     def __init__(
-        self, order: PodOrder, made_from: Template, ground: Ground, peer: Peer | None = None
+        self,
+        order: PodOrder,
+        made_from: Template,
+        ground: Ground,
+        peer: Peer | None = None,
+        outlets: Outlets | None = None,
     ) -> None:
         self.order = order
-        self._peer = peer or Peer()
+        self._peer, self._outlets = peer or Peer(), outlets or Outlets()
         self._link: Link | None = None
+        self._outlet: Outlet | None = None
         self._measuring = Traffic()
         self.image_id = made_from.id
         self._template, self._ground = made_from, ground
@@ -136,9 +150,15 @@ class ProcessPod:
         self._last = tally(source, reading, seen, storage_bytes, own)
         return self._last
 
+    def egress(self) -> EgressSeen | None:
+        """What went through its outlet, if it has one."""
+        return None if self._outlet is None else self._outlet.seen()
+
     def stop(self) -> None:
         """As `Pod.stop` says."""
         self._end("it was stopped")
+        if self._outlet is not None:
+            self._outlet.close()
         if self._vigil is not None:
             self._vigil.stop()
             self._vigil = None
@@ -168,6 +188,8 @@ class ProcessPod:
         self._group = group = self._ground.group(self.order.attempt_id)
         self._note()
         self._baseline_bytes = self._ground.lay_tree(self._template, self._tree, self._workdir)
+        if self.order.network in WATCHED:
+            self._lay_names()
         group.make()
         effective = group.apply(self.order.limits)
         if self._ground.enclosed:
@@ -188,8 +210,24 @@ class ProcessPod:
         self._vigil.start()
         return effective.model_copy(update={"cpuset": cpus_allowed()})
 
+    def _lay_names(self) -> None:
+        """Have the pod ask its outlet for names, and know none of this machine's own."""
+        for name, text in NAMES_OF_A_POD.items():
+            file = self._folder / name
+            file.write_text(text)
+            tree_copy.put(self._tree, file, PurePosixPath("/etc", name), self._ground.owner)
+
     def _linked(self, pid: int, effective: Effective) -> Effective:
         """Link the pod to this node, if its network is to be that, and settle its egress."""
+        if self.order.network in WATCHED:
+            order = self.order
+            wanted = order.egress_mbps
+            self._outlet = self._outlets.open(
+                order.attempt_id, pid, order.allow, order.gateway, wanted
+            )
+            self._measuring = self._passed() or Traffic()
+            rates = self._outlet.rates
+            return effective if wanted is None else egress.told(effective, wanted, rates)
         if self.order.network not in LINKED:
             return effective
         self._link = link = join(pid)
@@ -207,7 +245,8 @@ class ProcessPod:
     def _told(self, env: Mapping[str, str] | None) -> dict[str, str]:
         """What a command finds beside the environment of its image and order."""
         where = {} if self._link is None else {PEER_URL: self._peer.url(self._link.node)}
-        return where | dict(env or {})
+        out = {} if self._outlet is None else {PROXY: PROXY_URL}
+        return where | out | dict(env or {})
 
     def _note(self) -> None:
         folders = self._group.folders() if self._group else ()

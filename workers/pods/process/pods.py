@@ -14,7 +14,9 @@ from pathlib import Path
 from ....models.errors import Refused
 from ...network import egress
 from ...network.peer import Peer
-from ..pod import LINKED, PodOrder
+from ...outlet.outlets import Outlets
+from ...outlet.refusing import refuse_outlet
+from ..pod import LINKED, WATCHED, PodOrder
 from . import residue, template
 from .ground import Ground
 from .plain_files import REMEDY
@@ -28,15 +30,18 @@ class ProcessPods:
         state: a folder of ours for the trees of pods; on a disk, since a tmpfs would count its
             pages as the pods' memory.
         ground: what this machine offers; None looks it up at the first need.
+        outlets: the ways out of pods that are watched over; None makes its own.
     """
 
     name = "process"
 
-    def __init__(self, state: Path, ground: Ground | None = None) -> None:
+    def __init__(
+        self, state: Path, ground: Ground | None = None, outlets: Outlets | None = None
+    ) -> None:
         self.state = state
         self._ground = ground
         self._lock = threading.Lock()
-        self._peer = Peer()
+        self._peer, self._outlets = Peer(), outlets or Outlets()
 
     @property
     def ground(self) -> Ground:
@@ -48,10 +53,10 @@ class ProcessPods:
 
     def refuse(self, order: PodOrder) -> str | None:
         """As `Pods.refuse` says."""
-        if order.network == "allowlist":
-            return 'a process pod has the whole network or none, no allowlist; set network = "none"'
-        linked = order.network in LINKED
-        if why := egress.no_cap(order.network, order.egress_mbps, linked=linked):
+        linked, ours = order.network in LINKED, order.network in LINKED | WATCHED
+        if order.network in WATCHED and (why := refuse_outlet(order.allow)):
+            return why
+        if why := egress.no_cap(order.network, order.egress_mbps, linked=ours):
             return why
         if linked and (why := egress.no_link()):
             return why
@@ -76,7 +81,7 @@ class ProcessPods:
     def pod(self, order: PodOrder) -> ProcessPod:
         """As `Pods.pod` says; ImageBuildFailed when it was not prepared."""
         made_from = template.load(self.state, order.environment_hash)
-        return ProcessPod(order, made_from, self.ground, self._peer)
+        return ProcessPod(order, made_from, self.ground, self._peer, self._outlets)
 
     def reap(self, *, now: float, alive: Collection[str] = ()) -> tuple[str, ...]:
         """As `Pods.reap` says."""
@@ -94,7 +99,8 @@ class ProcessPods:
         return self.ground.facts()
 
     def close(self) -> None:
-        """End the launcher process and the links' server; pods that run are not touched."""
+        """End the launcher process, the links' server and every outlet."""
         self._peer.close()
+        self._outlets.close()
         if self._ground is not None:
             self._ground.launcher.close()

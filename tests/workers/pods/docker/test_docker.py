@@ -16,6 +16,7 @@ import pytest
 from docker.errors import NotFound
 
 from infranoise.models.errors import PodLost, Refused, StartFailed, Unschedulable
+from infranoise.workers.outlet.link import why_no_outlets
 from infranoise.workers.pods.docker.pod import DockerPod
 from infranoise.workers.pods.docker.pods import DockerPods
 from infranoise.workers.pods.pod import PodOrder
@@ -61,7 +62,7 @@ PodOf = Callable[[PodOrder], DockerPod]
     ("file", "more", "words"),
     [
         ("docker-compose.yaml", {}, "multi-container"),
-        ("Dockerfile", {"network": "allowlist"}, "allowlist"),
+        ("Dockerfile", {"network": "gateway", "allow": ("*",)}, "allows everything"),
         ("notes.txt", {}, "Dockerfile"),
     ],
 )
@@ -419,4 +420,4 @@ def test_the_engine_says_what_it_is(docker_pods: DockerPods) -> None:
     assert facts["runtime"] == "docker"
     assert facts["engine"]
     assert facts["cgroup_version"] in (1, 2)
-    assert facts["network_allowlist"] is False
+    assert facts["network_allowlist"] is (not why_no_outlets())
