@@ -70,14 +70,17 @@ models = ["large", "small"]
 runtime = "{runtime}"
 network = "public"
 """
-# An agent in the pod that looks for keys wherever it can, without writing what it looks for.
+# An agent in the pod that looks for keys wherever a run could put them, without writing what it
+# looks for. What the node shows read-only of its own programs is large and older than the run.
 SNOOP = """
 [[entries]]
 agent = "command"
 model = "large"
 name = "snoop"
 command = ["sh", "-c", '''env | sort; cat /proc/*/environ /proc/*/cmdline 2>/dev/null;
-grep -r -s -o "sk-cana""ry[a-z0-9-]*" /app /logs /tmp /etc /root /home /opt /run /dev/shm; true''']
+grep -r -s -o "sk-cana""ry[a-z0-9-]*" /app /logs /tmp /etc /home /run /var /dev/shm;
+find /root /opt /usr/local -maxdepth 3 -type f -mmin -60 -exec grep -s -o "sk-cana""ry[a-z0-9-]*" {} +;
+true''']
 """
 SOLUTION = """python3 - <<'END'
 limit = int(open("limit.txt").read())
