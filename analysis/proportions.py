@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from ..models.errors import DesignError, SampleTooSmall
 from .tails import chi2_above
@@ -56,6 +56,8 @@ def fisher(hits_a: int, n_a: int, hits_b: int, n_b: int) -> float:
         raise SampleTooSmall("an exact test needs trials in both groups")
     if not (0 <= hits_a <= n_a and 0 <= hits_b <= n_b):
         raise DesignError("hits must lie in 0..n of their group")
+    from scipy import stats  # it takes half a second, and few ask for this
+
     return float(stats.fisher_exact([[hits_a, n_a - hits_a], [hits_b, n_b - hits_b]]).pvalue)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from ..models.errors import SampleTooSmall
 from .arrays import Floats, Ints
@@ -86,6 +85,8 @@ def page(means: Floats) -> Page:
     """
     if means.ndim != 2 or means.shape[0] < 1 or means.shape[1] < 3:
         raise SampleTooSmall("Page's test needs one task or more, run at three levels or more")
+    from scipy import stats  # it takes half a second, and few ask for this
+
     rows, k = means.shape
     ranks = stats.rankdata(means, axis=1)
     place = np.arange(1.0, k + 1)

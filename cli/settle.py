@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ..bundled.materialise import materialise
+from ..models.cache_folder import cache_folder
 from ..models.errors import DesignError
 from ..models.experiment import Experiment
 from ..models.fitness import Machine, Misfit, misfits
@@ -146,12 +147,6 @@ def find(
         else:
             paths.append(pattern)
     return find_tasks(paths, root, environ=environ if fill is None else fill)
-
-
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where bundled tasks are made: `XDG_CACHE_HOME`, else `~/.cache`, under `infranoise`."""
-    base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "infranoise"
 
 
 def decide_runtime(asked: str) -> str:

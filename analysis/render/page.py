@@ -7,24 +7,19 @@ page's own policy forbids every request and every script but the one that is mea
 import base64
 import hashlib
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ... import __version__
-from ...models.errors import InfranoiseError
 from ..findings import Findings
 from ..printable import one_line, printable
 from ..run_facts import RunFacts
 from ..words import counted, listed
 from .chapter import Figure
 from .chapters import chapters
+from .library import library, vl_convert
 from .unrecorded import unrecorded_lines
-
-LIBRARY = """
-window.vegaEmbed = vegaEmbed;
-"""
 
 
 def page(found: Findings, run: RunFacts | None = None, title: str = "") -> str:
@@ -33,7 +28,7 @@ def page(found: Findings, run: RunFacts | None = None, title: str = "") -> str:
     Raises:
         InfranoiseError: the part that draws charts is not installed.
     """
-    script = _library() + _asset("report.js")
+    script = library() + _asset("report.js")
     return (
         _environment()
         .get_template("report.html.j2")
@@ -75,30 +70,8 @@ def _facts(found: Findings, run: RunFacts | None) -> list[str]:
 def _still(figure: Figure) -> Markup:
     """The chart as SVG; every text in it was escaped by its drawer."""
     spec = {**figure.spec, "width": figure.width}
-    svg = _vl_convert().vegalite_to_svg(spec, allowed_base_urls=[])
+    svg = vl_convert().vegalite_to_svg(spec, allowed_base_urls=[])
     return Markup(svg)
-
-
-@cache
-def _library() -> str:
-    """Vega-Embed with all it needs, as one script."""
-    text: str = _vl_convert().javascript_bundle(LIBRARY)
-    if "</script" in text.lower():
-        raise InfranoiseError(
-            "the chart library would end its own script; update vl-convert-python"
-        )
-    return text + "\n"
-
-
-def _vl_convert() -> Any:
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise InfranoiseError(
-            "the report needs vl-convert-python, which is not installed here; install "
-            "infranoise[home], or use `infranoise analyze --json`, which needs no charts"
-        ) from error
-    return vl_convert
 
 
 def _policy(script: str) -> str:

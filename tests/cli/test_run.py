@@ -15,7 +15,7 @@ import docker.errors
 import pytest
 
 from infranoise.bundled.materialise import materialise
-from infranoise.cli.settle import cache_folder
+from infranoise.models.cache_folder import cache_folder
 from infranoise.models.ledger import reading
 from infranoise.models.ledger.reading import AttemptLine
 from infranoise.models.ledger.store import open_store

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from infranoise.analysis.findings import findings
 from infranoise.analysis.read_ledger import Study, read_study
-from infranoise.analysis.render import page as page_module
+from infranoise.analysis.render.library import library
 from infranoise.analysis.render.page import page
 from infranoise.analysis.run_facts import known, run_facts
 from infranoise.analysis.study_cells import study_cells
@@ -181,6 +181,6 @@ def test_without_the_chart_library_the_error_says_what_to_install(
     make_ledger: MakeLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    page_module._library.cache_clear()
+    library.cache_clear()
     with pytest.raises(InfranoiseError, match=r"install infranoise\[home\]"):
         html_of(read_study(make_ledger()))
