@@ -12,10 +12,12 @@ from ..models.api_call import ApiCall
 from ..models.api_token import Claims
 from ..models.lease import api_scripts, keys
 from .refusal import Refusal
+from .scripts import Scripts
 
-CONNECTIONS = 32
+CONNECTIONS = 8
 WAIT_S = 10.0
 MICRO = 1_000_000
+SCRIPTS = (api_scripts.ADMIT, api_scripts.SETTLE, api_scripts.ALIVE)
 
 
 class Books:
@@ -31,10 +33,10 @@ class Books:
             decode_responses=True,
         )
         self._redis = redis.Redis.from_pool(pool)
-        register = self._redis.register_script
-        self._admit = register(api_scripts.ADMIT)
-        self._settle = register(api_scripts.SETTLE)
-        self._alive = register(api_scripts.ALIVE)
+        quiet = redis.ConnectionPool.from_url(
+            address, socket_timeout=None, socket_connect_timeout=5, decode_responses=True
+        )
+        self._scripts = Scripts(quiet, SCRIPTS, WAIT_S)
 
     async def check(self) -> None:
         """See that the server answers.
@@ -56,7 +58,7 @@ class Books:
             *(most.calls or 0, most.tokens or 0, round((most.usd or 0) * MICRO)),
         )
         try:
-            why = str(await self._admit(args=words))
+            why = str(await self._scripts.run(api_scripts.ADMIT, words))
         except RedisError as error:
             raise Refusal("books") from error
         if why:
@@ -72,7 +74,7 @@ class Books:
         if claims.price is not None:
             micros = round(call.charged.cost_usd(claims.price) * MICRO)
         words = (claims.attempt, claims.fence, call.charged.total, micros, call.model_dump_json())
-        await self._settle(args=words)
+        await self._scripts.run(api_scripts.SETTLE, words)
 
     async def calls(self, claims: Claims) -> tuple[list[ApiCall], dict[str, int]]:
         """The calls of an attempt that have ended, and what was refused it, by reason.
@@ -102,10 +104,13 @@ class Books:
         asked: Sequence[tuple[str, int]] = sorted(set(leases))
         if not asked:
             return set()
-        alive = await self._alive(args=[word for pair in asked for word in pair])
+        alive = await self._scripts.run(
+            api_scripts.ALIVE, [word for pair in asked for word in pair]
+        )
         return {pair for pair, lives in zip(asked, alive) if not lives}
 
     async def close(self) -> None:
         """Give the connections back."""
+        await self._scripts.close()
         await self._redis.aclose()
         await self._redis.connection_pool.disconnect()

@@ -1,6 +1,7 @@
 """One gateway process: it listens, relays, and stops when told to."""
 
 import asyncio
+import gc
 import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from .upstream import Upstream
 
 KEEPALIVE_S = 10.0  # shorter than any provider's: a connection that it closed is not tried
 GRACE_S = 10.0
+COLLECT_AFTER = 20_000  # objects more than before
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,15 @@ def serve(
     Raises:
         GatewayError: it cannot listen there. BrokerError: the queue server does not answer.
     """
+    _rarely_collect()
     uvloop.run(_serve(duty, ready, stop))
+
+
+def _rarely_collect() -> None:
+    """What is imported stays, and a call leaves few circles behind: look for them seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 20)
 
 
 async def _serve(
