@@ -67,7 +67,8 @@ def require_extra() -> None:
     Raises:
         DesignError
     """
-    missing = [name for name in ("aiohttp", "uvloop") if importlib.util.find_spec(name) is None]
+    needed = ("aiohappyeyeballs", "httptools", "uvloop")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise DesignError(
             f"the gateway needs {', '.join(missing)}: install infranoise[gateway] "

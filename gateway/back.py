@@ -1,97 +1,111 @@
-"""The way back to the agent: what it is handed of an answer, and how a broken one is shown."""
+"""The way back to the agent: what it is handed of an answer, and in which order."""
 
-import aiohttp
-from aiohttp import web
+import asyncio
+import json
+from collections.abc import Mapping
 
-from ..models.api_call import Ending
+from .exchange import Exchange
+from .line import Line
 from .passage import Passage
-from .refusal import upstream_error
+from .refusal import Refusal, upstream_error
 from .request import NOT_PASSED_BACK
 from .upstream import Upstream
 
 BAD_GATEWAY, GATEWAY_TIMEOUT = 502, 504
+AS_JSON = {"content-type": "application/json"}
 
 
-class ClientLeft(Exception):
-    """Whoever asked is gone."""
+class Flow:
+    """An answer's body on its way from the provider's line to the client.
 
-
-async def write(out: web.StreamResponse, chunk: bytes) -> None:
-    """Hand on a part of an answer.
-
-    Raises:
-        ClientLeft
+    Pieces go on as they come, until the last event of a stream has come: that piece and what
+    follows are kept back, for a call is written down before its client sees it end.
     """
-    try:
-        await out.write(chunk)
-    except ConnectionError as error:  # aiohttp's own of this kind is a ClientError as well
-        raise ClientLeft from error
+
+    def __init__(self, exchange: Exchange, passage: Passage, line: Line, *, keep: bool) -> None:
+        self._exchange, self._passage, self._line = exchange, passage, line
+        self._back: list[bytes] | None = None
+        self._last = asyncio.get_running_loop().create_future()
+        self._onward = False
+        self.kept: list[bytes] | None = [] if keep else None
+
+    async def ended(self) -> None:
+        """Hand on what comes; returns when the last event or the answer's end has come.
+
+        Raises:
+            Broken
+        """
+        end = self._line.pour(self._take)
+        self._exchange.flush()
+        if not (end.done() or self._last.done()):
+            end.add_done_callback(self._noted)
+            await self._last
+        if end.done() and not self._passage.whole:
+            end.result()
+
+    async def rest(self, closing: bytes) -> None:
+        """Hand on what was kept back, what still comes, and the end.
+
+        Args:
+            closing: the very last of it.
+        Raises:
+            Broken
+        """
+        back, self._back = self._back or [], None
+        self._onward = True
+        for piece in filter(None, back):
+            self._exchange.write(piece)
+        await self._line.pour(self._take)
+        if closing:
+            self._exchange.write(closing)
+        self._exchange.finish()
+
+    def _take(self, chunk: bytes) -> None:
+        piece = self._passage.passed(chunk)
+        if self.kept is not None:
+            self.kept.append(chunk)
+        if self._back is not None:
+            self._back.append(piece)
+        elif self._passage.whole and not self._onward:
+            self._back = [piece]
+            self._noted()
+        elif piece:
+            self._exchange.write(piece)
+
+    def _noted(self, _end: object = None) -> None:
+        if not self._last.done():
+            self._last.set_result(None)
 
 
-async def finish(out: web.StreamResponse) -> None:
-    """Hand on the end of an answer.
-
-    Raises:
-        ClientLeft
-    """
-    try:
-        await out.write_eof()
-    except ConnectionError as error:
-        raise ClientLeft from error
-
-
-def begun(
-    answer: aiohttp.ClientResponse, upstream: Upstream, *, altered: bool
-) -> web.StreamResponse:
+def begin(exchange: Exchange, status: int, headers: Mapping[str, str], *, altered: bool) -> None:
     """An answer's head; with `altered` its length will be another."""
-    headers = passed_back(answer, upstream)
     if altered:
-        headers.pop("content-length", None)
-    return web.StreamResponse(status=answer.status, headers=headers)
+        headers = {name: text for name, text in headers.items() if name != "content-length"}
+    exchange.begin(status, headers)
 
 
-def passed_back(answer: aiohttp.ClientResponse, upstream: Upstream) -> dict[str, str]:
+def passed_back(headers: Mapping[str, str], upstream: Upstream) -> dict[str, str]:
     """The headers of an answer that the agent may see; never one with the key in it."""
     secret = upstream.key
     return {
-        name.lower(): value
-        for name, value in answer.headers.items()
-        if name.lower() not in NOT_PASSED_BACK and not (secret and secret in value)
+        name: value
+        for name, value in headers.items()
+        if name not in NOT_PASSED_BACK and not (secret and secret in value)
     }
 
 
-def ending_of(error: Exception) -> Ending:
-    """How a call ended that broke off so."""
-    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-        return "unreachable"
-    if isinstance(error, aiohttp.InvalidURL):
-        return "unreachable"
-    return "silent" if isinstance(error, TimeoutError) else "cut"
+def refused(exchange: Exchange, refusal: Refusal, body: bytes) -> None:
+    """Tell of a refusal."""
+    exchange.answer(refusal.kind.status, refusal.headers, body)
 
 
-def failed(passage: Passage) -> web.Response:
+def told(exchange: Exchange, document: object) -> None:
+    """Answer with a document of our own."""
+    exchange.answer(200, AS_JSON, json.dumps(document).encode())
+
+
+def failed(exchange: Exchange, passage: Passage) -> None:
     """What the agent is told where the upstream gave no answer of its own."""
     status = GATEWAY_TIMEOUT if passage.ending == "silent" else BAD_GATEWAY
     words = f"the provider {passage.claims.provider} gave no answer: {passage.ending}"
-    return web.Response(
-        status=status,
-        content_type="application/json",
-        body=upstream_error(passage.claims.dialect, words),
-    )
-
-
-def cut(request: web.BaseRequest, out: web.StreamResponse | None) -> web.StreamResponse:
-    """End the connection where it stands: an answer that is not whole must not look whole."""
-    abort(request)
-    return out or web.Response(status=BAD_GATEWAY)
-
-
-def abort(request: web.BaseRequest) -> None:
-    """Drop the connection at once."""
-    if request.transport is not None:
-        request.transport.abort()
-
-
-def words_of(error: Exception) -> str:
-    """An error of the way to the upstream, without its address."""
-    return type(error).__name__
+    exchange.answer(status, AS_JSON, upstream_error(passage.claims.dialect, words))

@@ -9,34 +9,22 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import aiohttp
-from aiohttp import web
 from redis.exceptions import RedisError
 
 from ..models.api_call import ApiUse, use_of
 from ..models.api_token import Claims, Seal, TokenRefused
-from .back import (
-    ClientLeft,
-    abort,
-    begun,
-    cut,
-    ending_of,
-    failed,
-    finish,
-    passed_back,
-    words_of,
-    write,
-)
+from .back import AS_JSON, Flow, begin, failed, passed_back, refused, told
 from .books import Books
+from .exchange import Exchange
+from .line import Broken, Line
+from .lines import Lines
 from .passage import Passage
 from .refusal import Refusal, upstream_error
-from .request import NOT_PASSED_ON, asked, spoken, token_of
+from .request import asked, spoken, token_of
 from .upstream import Upstream
 
 USE_PATH = "/infranoise/api"
 HEALTH_PATH = "/infranoise/health"
-LARGEST_BODY_BYTES = 64 << 20
-CONNECT_S = 20.0
 SWEEP_S = 2.0
 SETTLE_TRIES, SETTLE_WAIT_S, SETTLE_AGAIN_S = 60, 2.0, 1.0
 LARGEST_ERROR_BYTES = 1 << 20
@@ -55,29 +43,24 @@ class Relay:
     seal: Seal
     upstreams: Mapping[str, Upstream]
     books: Books
-    session: aiohttp.ClientSession
+    lines: Lines
     content: Callable[[str, bytes, bytes], None] | None = None
     _under_way: set[Passage] = field(default_factory=set)
     _settling: "set[asyncio.Task[None]]" = field(default_factory=set)
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, exchange: Exchange) -> None:
         """Answer one request."""
-        if request.path == HEALTH_PATH:
-            return web.json_response({"under_way": len(self._under_way)})
-        dialect = spoken(request.path, request.headers)
+        if exchange.path == HEALTH_PATH:
+            return told(exchange, {"under_way": len(self._under_way)})
+        dialect = spoken(exchange.path, exchange.headers)
         try:
-            claims = self._claims(request)
-            dialect = spoken(request.path, request.headers, claims.dialect)
-            if request.path == USE_PATH:
-                return web.Response(
-                    text=(await self.use(claims)).model_dump_json(),
-                    content_type="application/json",
-                )
-            return await self._relay(request, claims)
+            claims = self._claims(exchange)
+            dialect = spoken(exchange.path, exchange.headers, claims.dialect)
+            if exchange.path == USE_PATH:
+                return told(exchange, (await self.use(claims)).model_dump(mode="json"))
+            await self._relay(exchange, claims)
         except Refusal as refusal:
-            return web.Response(
-                status=refusal.kind.status, headers=refusal.headers, body=refusal.body(dialect)
-            )
+            refused(exchange, refusal, refusal.body(dialect))
 
     async def use(self, claims: Claims) -> ApiUse:
         """What an attempt has had of its API until now.
@@ -98,6 +81,7 @@ class Relay:
         """For ever: cut calls whose attempt has ended."""
         while True:
             await asyncio.sleep(SWEEP_S)
+            self.lines.sweep()
             try:
                 over = await self.books.ended(p.lease for p in self._under_way)
             except RedisError as error:
@@ -113,27 +97,27 @@ class Relay:
         while self._settling:
             await asyncio.wait(self._settling)
 
-    def _claims(self, request: web.BaseRequest) -> Claims:
+    def _claims(self, exchange: Exchange) -> Claims:
         try:
-            return self.seal.read(token_of(request.headers), time.time())
+            return self.seal.read(token_of(exchange.headers), time.time())
         except TokenRefused as refused:
             raise Refusal(refused.why, str(refused)) from refused
 
-    async def _relay(self, request: web.BaseRequest, claims: Claims) -> web.StreamResponse:
+    async def _relay(self, exchange: Exchange, claims: Claims) -> None:
         upstream = self.upstreams.get(claims.provider)
         if upstream is None:
             raise Refusal("provider", f"this gateway serves no provider {claims.provider!r}")
-        wanted = asked(claims, request.method, request.path, await request.read())
+        wanted = asked(claims, exchange.method, exchange.path, exchange.body)
         await self.books.admit(claims)
-        retry = request.headers.get("x-stainless-retry-count", "0")
+        retry = exchange.headers.get("x-stainless-retry-count", "0")
         passage = Passage(
             claims, wanted, int(retry) if retry.isdecimal() else 0, asyncio.current_task()
         )
         self._under_way.add(passage)
         try:
-            return await self._forward(request, upstream, passage)
+            await self._forward(exchange, upstream, passage)
         except asyncio.CancelledError:  # the client left, or `sweep` cut it
-            abort(request)
+            exchange.abort()
             raise
         finally:
             self._under_way.discard(passage)
@@ -141,86 +125,63 @@ class Relay:
                 passage.ending = passage.ending or "client_left"
                 self._settle(passage)
 
-    async def _forward(
-        self, request: web.BaseRequest, upstream: Upstream, passage: Passage
-    ) -> web.StreamResponse:
-        query = f"?{request.query_string}" if request.query_string else ""
-        url = f"{upstream.provider.base_url.rstrip('/')}{passage.asked.path}{query}"
-        passed = {k: v for k, v in request.headers.items() if k.lower() not in NOT_PASSED_ON}
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=CONNECT_S, sock_read=upstream.provider.silence_s
-        )
-        out: web.StreamResponse | None = None
+    async def _forward(self, exchange: Exchange, upstream: Upstream, passage: Passage) -> None:
+        line: Line | None = None
+        clean = False
         try:
-            async with self.session.request(
-                request.method,
-                url,
-                data=passage.asked.body,
-                headers=upstream.headers(passed),
-                timeout=timeout,
-                allow_redirects=False,
-            ) as answer:
-                passage.answered(answer.status, {k.lower(): v for k, v in answer.headers.items()})
-                if answer.status >= 400:
-                    return await self._error(upstream, passage, answer)
-                out = begun(answer, upstream, altered=passage.asked.usage_asked)
-                await out.prepare(request)
-                await self._stream(out, passage, answer)
-                return out
-        except ClientLeft:
-            passage.ending = "client_left"
-            return cut(request, out)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            passage.ending, passage.detail = ending_of(error), words_of(error)
+            line = await self.lines.line(upstream.origin)
+            exchange.hold = line.hold
+            await line.ask(upstream.request(exchange, passage.asked), upstream.provider.silence_s)
+            passage.answered(line.status, line.headers)
+            if line.status >= 400:
+                await self._error(exchange, upstream, passage, line)
+            else:
+                await self._hand_on(exchange, upstream, passage, line)
+            clean = True
+        except Broken as broken:
+            passage.ending, passage.detail = broken.how, str(broken)
             await self._written_down(passage)
-            if out is not None and out.prepared:  # the client must see that it is not whole
-                return cut(request, out)
-            return failed(passage)
+            if exchange.begun:  # the client must see that it is not whole
+                exchange.abort()
+            else:
+                failed(exchange, passage)
+        finally:
+            exchange.hold = None
+            if line is not None and clean:
+                self.lines.give_back(upstream.origin, line)
+            elif line is not None:
+                line.close()
 
-    async def _stream(
-        self, out: web.StreamResponse, passage: Passage, answer: aiohttp.ClientResponse
+    async def _hand_on(
+        self, exchange: Exchange, upstream: Upstream, passage: Passage, line: Line
     ) -> None:
-        kept: list[bytes] | None = None if self.content is None else []
-        async for chunk in answer.content.iter_any():
-            onward = passage.passed(chunk)
-            if kept is not None:
-                kept.append(chunk)
-            if passage.whole:
-                await self._close(passage)
-            if onward:
-                await write(out, onward)
-        rest = await self._close(passage)
-        if kept is not None and self.content is not None:
-            self.content(passage.claims.attempt, passage.asked.body, b"".join(kept))
-        if rest:
-            await write(out, rest)
-        await finish(out)
-
-    async def _close(self, passage: Passage) -> bytes:
-        """The answer is whole. It is written down before the client sees that, so that it can ask
-        at once what it has used; returns what was kept back."""
-        if passage.settles:
-            return b""
+        """An answer that is none of an error, piece by piece."""
+        headers = passed_back(line.headers, upstream)
+        begin(exchange, line.status, headers, altered=passage.asked.usage_asked)
+        flow = Flow(exchange, passage, line, keep=self.content is not None)
+        await flow.ended()
         rest = passage.closed()
         await self._written_down(passage)
-        return rest
+        await flow.rest(rest)
+        if flow.kept is not None and self.content is not None:
+            self.content(passage.claims.attempt, passage.asked.body, b"".join(flow.kept))
 
     async def _error(
-        self, upstream: Upstream, passage: Passage, answer: aiohttp.ClientResponse
-    ) -> web.Response:
+        self, exchange: Exchange, upstream: Upstream, passage: Passage, line: Line
+    ) -> None:
         """An answer that is an error, whole; nothing of the key goes back with it."""
-        body = await answer.content.read(LARGEST_ERROR_BYTES)
+        body, headers = await line.read(LARGEST_ERROR_BYTES), passed_back(line.headers, upstream)
         passage.passed(body)
         passage.ending, passage.detail = "complete", ""
-        if answer.status in KEY_REFUSED:
+        if line.status in KEY_REFUSED:
             passage.detail = "the provider refused the gateway's key"
-            body = upstream_error(passage.claims.dialect, passage.detail)
+            body, headers = upstream_error(passage.claims.dialect, passage.detail), AS_JSON
         await self._written_down(passage)
-        headers = passed_back(answer, upstream) | {"content-type": answer.content_type}
-        headers.pop("content-length", None)
-        return web.Response(status=answer.status, headers=headers, body=upstream.redacted(body))
+        exchange.answer(line.status, headers, upstream.redacted(body))
 
     async def _written_down(self, passage: Passage) -> None:
+        if passage.settles:
+            return
         await asyncio.wait({self._settle(passage)}, timeout=SETTLE_WAIT_S)
 
     def _settle(self, passage: Passage) -> "asyncio.Task[None]":

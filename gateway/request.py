@@ -5,10 +5,12 @@ stream of the OpenAI dialect tells its tokens only when asked; it is asked, and 
 answers is taken out again (see `answer.py`).
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
+
+from pydantic_core import from_json, to_json
 
 from ..models.api_token import Claims
 from ..models.provider import Dialect
@@ -17,6 +19,7 @@ from .refusal import Refusal
 TOKEN_HEADERS = ("x-api-key", "authorization", "api-key", "x-goog-api-key")
 ANTHROPIC_PATHS = ("/v1/messages", "/v1/messages/count_tokens")
 OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/embeddings")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 TELLS_WHEN_ASKED = ("/v1/chat/completions", "/v1/completions")
 # Of one hop alone, or written anew; and whatever could say who the agent is to the provider.
 NOT_PASSED_ON = frozenset(
@@ -70,7 +73,7 @@ def asked(claims: Claims, method: str, path: str, body: bytes) -> Asked:
         Refusal: another model, a path that is not served, or no JSON where there must be some.
     """
     if claims.dialect == "other":
-        return _of_any_kind(claims, path, body)
+        return _of_any_kind(claims, method, path, body)
     paths = ANTHROPIC_PATHS if claims.dialect == "anthropic" else OPENAI_PATHS
     if method != "POST" or path not in paths:
         raise Refusal("path", f"{method} {path} is not served; POST to one of {', '.join(paths)}")
@@ -83,31 +86,32 @@ def asked(claims: Claims, method: str, path: str, body: bytes) -> Asked:
         document["stream_options"] = {**(told if isinstance(told, dict) else {}),
                                       "include_usage": True}  # fmt: skip
     if changed or wants_usage:
-        body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+        body = to_json(document)
     at = path if claims.dialect == "anthropic" else path.removeprefix("/v1")
     return Asked(at, body, streamed, wants_usage)
 
 
-def _of_any_kind(claims: Claims, path: str, body: bytes) -> Asked:
+def _of_any_kind(claims: Claims, method: str, path: str, body: bytes) -> Asked:
     """An API of which nothing is known: the model's name must stand in the body or the path."""
-    if ".." in path.split("/"):
+    parts = unquote(path).replace(":", "/").split("/")
+    if method not in METHODS or ".." in parts:
         raise Refusal("path")
     try:
-        document = json.loads(body) if body else {}
+        document = from_json(body) if body else {}
     except ValueError:
         document = {}
     named = isinstance(document, dict) and "model" in document
     if named:
         if _bound(claims, document):
-            body = json.dumps(document, ensure_ascii=False).encode()
-    elif not {claims.upstream, claims.model} & set(path.replace(":", "/").split("/")):
+            body = to_json(document)
+    elif not {claims.upstream, claims.model} & set(parts):
         raise Refusal("model", f"neither body nor path names the model {claims.model!r}")
     return Asked(path, body, named and document.get("stream") is True)
 
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(body)
+        document = from_json(body)
     except ValueError as error:
         raise Refusal("body", f"the body is not JSON: {error}") from error
     if not isinstance(document, dict):

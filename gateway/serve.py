@@ -7,22 +7,22 @@ import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from threading import Thread
 
-import aiohttp
 import uvloop
-from aiohttp import web
 from redis.exceptions import RedisError
 
 from ..models.api_token import Seal
 from ..models.errors import BrokerError, GatewayError
 from .books import Books
-from .relay import LARGEST_BODY_BYTES, Relay
+from .front import Front
+from .lines import Lines
+from .relay import Relay
 from .upstream import Upstream
 
-KEEPALIVE_S = 10.0  # shorter than any provider's: a connection that it closed is not tried
 GRACE_S = 10.0
+LOOK_EVERY_S = 5.0
+BACKLOG = 1024
 COLLECT_AFTER = 20_000  # objects more than before
 
 
@@ -100,61 +100,57 @@ async def gateway(duty: Duty) -> AsyncIterator[int]:
     except RedisError as error:
         await books.close()
         raise BrokerError(f"the queue server does not answer: {error}") from error
-    async with _session() as session:
-        relay = Relay(duty.seal, duty.upstreams, books, session, duty.content)
-        runner = web.ServerRunner(_server(relay), shutdown_timeout=GRACE_S)
-        await runner.setup()
-        sweep = asyncio.create_task(relay.sweep())
-        try:
-            yield await _listen(runner, duty.place)
-        finally:
+    relay = Relay(duty.seal, duty.upstreams, books, Lines(), duty.content)
+    fronts: set[Front] = set()
+    servers: list[asyncio.Server] = []
+    sweeps = [asyncio.create_task(relay.sweep()), asyncio.create_task(_close_idle(fronts))]
+    try:
+        yield await _listen(lambda: Front(relay.handle, fronts), duty.place, servers)
+    finally:
+        for server in servers:
+            server.close()
+        await _ended(fronts)
+        for sweep in sweeps:
             sweep.cancel()
-            with suppress(asyncio.CancelledError):
-                await sweep
-            await runner.cleanup()
-            await relay.settled()
-            await books.close()
+        await asyncio.wait(sweeps)
+        relay.lines.close()
+        await relay.settled()
+        await books.close()
 
 
-def _session() -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S)
-    return aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        skip_auto_headers=("User-Agent", "Content-Type", "Accept", "Accept-Encoding"),
-    )
+async def _close_idle(fronts: set[Front]) -> None:
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S)
+        now = asyncio.get_running_loop().time()
+        for front in list(fronts):
+            front.close_if_idle(now)
 
 
-def _server(relay: Relay) -> web.Server:
-    request = partial(
-        web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=LARGEST_BODY_BYTES
-    )
-    return web.Server(
-        relay.handle,
-        request_factory=request,
-        handler_cancellation=True,
-        access_log=None,
-        logger=logging.getLogger(__name__),
-    )
+async def _ended(fronts: set[Front]) -> None:
+    """Let calls under way end, for a while; then drop every connection."""
+    if busy := [front.busy for front in fronts if front.busy is not None]:
+        await asyncio.wait(busy, timeout=GRACE_S)
+    left = [front.busy for front in fronts if front.busy is not None]
+    for front in list(fronts):
+        front.transport.abort()
+    if left:
+        await asyncio.wait(left, timeout=GRACE_S)
 
 
-async def _listen(runner: web.ServerRunner, place: Place) -> int:
-    port = place.port
+async def _listen(
+    front: Callable[[], Front], place: Place, servers: list[asyncio.Server]
+) -> int:
+    port, loop = place.port, asyncio.get_running_loop()
     for host in place.hosts:
-        site = web.TCPSite(runner, host, port, backlog=1024)
         try:
-            await site.start()
+            server = await loop.create_server(front, host, port, backlog=BACKLOG)
         except OSError as error:
             raise GatewayError(
                 f"the gateway cannot listen on {host}:{port}: {error}; choose another --listen"
             ) from error
-        port = port or _port_of(runner)
+        servers.append(server)
+        port = port or int(server.sockets[0].getsockname()[1])
     return port
-
-
-def _port_of(runner: web.ServerRunner) -> int:
-    return int(runner.addresses[0][1])
 
 
 def addresses(hosts: Sequence[str], port: int) -> tuple[str, ...]:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from ..models.errors import DesignError
 from ..models.provider import Provider
+from .exchange import Exchange
+from .lines import Origin, origin_of
+from .request import NOT_PASSED_ON, Asked
 
 REDACTED = b"[provider key]"
 
@@ -18,12 +21,29 @@ class Upstream:
     provider: Provider
     key: str = field(repr=False, default="")
 
+    @property
+    def origin(self) -> Origin:
+        """Where it listens."""
+        return origin_of(self.provider.base_url)[0]
+
+    def request(self, exchange: Exchange, asked: Asked) -> bytes:
+        """A client's request as it goes up, with the key in it."""
+        origin, prefix = origin_of(self.provider.base_url)
+        query = f"?{exchange.query}" if exchange.query else ""
+        passed = {k: v for k, v in exchange.headers.items() if k not in NOT_PASSED_ON}
+        lines = [f"{exchange.method} {prefix}{asked.path}{query} HTTP/1.1"]
+        lines.append(f"host: {origin.authority}")
+        lines += [f"{name}: {value}" for name, value in self.headers(passed).items()]
+        lines.append(f"content-length: {len(asked.body)}")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + asked.body
+
     def headers(self, passed: Mapping[str, str]) -> dict[str, str]:
         """A request's headers on their way up: the provider's own and the key put in.
 
         Compression is not asked for: what passes by is to be read.
         """
-        made = {**passed, **self.provider.headers, "accept-encoding": "identity"}
+        own = {name.lower(): text for name, text in self.provider.headers.items()}
+        made = {**passed, **own, "accept-encoding": "identity"}
         if self.key:
             name = self.provider.header
             made[name] = f"Bearer {self.key}" if name == "authorization" else self.key

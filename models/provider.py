@@ -26,7 +26,7 @@ class Provider(Value):
     """
 
     dialect: Dialect
-    base_url: Annotated[str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$")]
+    base_url: Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+[^\s?#]*$")]
     key: Annotated[str, Field(pattern=r"^$|^env:\w+$|^file:.+$")] = ""
     key_header: str = ""
     headers: dict[str, str] = Field(default_factory=dict)
