@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import Iterator
 from functools import cache
+from socket import SOCK_STREAM
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -100,14 +101,19 @@ class Lines:
             yield from free
 
     async def _new(self, origin: Origin) -> Line:
+        """A connection to the first of the host's addresses that takes one."""
         loop = asyncio.get_running_loop()
-        infos = await loop.getaddrinfo(origin.host, origin.port, type=1)
-        socket = await start_connection(infos, happy_eyeballs_delay=SECOND_FAMILY_AFTER_S)
-        if origin.scheme == "http":
-            _, line = await loop.create_connection(Line, sock=socket)
-        else:
-            name, tls = origin.host, self._context()
-            _, line = await loop.create_connection(Line, sock=socket, ssl=tls, server_hostname=name)
+        places = await loop.getaddrinfo(origin.host, origin.port, type=SOCK_STREAM)
+        tls = self._context() if origin.scheme == "https" else None
+        name = origin.host if tls else None
+        if len(places) == 1:
+            host, port = places[0][4][:2]
+            _, line = await loop.create_connection(
+                Line, str(host), int(port), ssl=tls, server_hostname=name
+            )
+            return line
+        socket = await start_connection(places, happy_eyeballs_delay=SECOND_FAMILY_AFTER_S)
+        _, line = await loop.create_connection(Line, sock=socket, ssl=tls, server_hostname=name)
         return line
 
     def _context(self) -> ssl.SSLContext:

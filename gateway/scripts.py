@@ -27,7 +27,7 @@ class Scripts:
     """
 
     def __init__(self, pool: redis.ConnectionPool, scripts: Iterable[str], wait_s: float) -> None:
-        self._connection = pool.make_connection()
+        self._connection: Any = pool.make_connection()  # type: ignore[no-untyped-call]
         self._shas = {each: hashlib.sha1(each.encode()).hexdigest() for each in scripts}
         self._wait_s = wait_s
         self._waiting: list[Question] = []

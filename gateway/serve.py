@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -137,9 +136,7 @@ async def _ended(fronts: set[Front]) -> None:
         await asyncio.wait(left, timeout=GRACE_S)
 
 
-async def _listen(
-    front: Callable[[], Front], place: Place, servers: list[asyncio.Server]
-) -> int:
+async def _listen(front: Callable[[], Front], place: Place, servers: list[asyncio.Server]) -> int:
     port, loop = place.port, asyncio.get_running_loop()
     for host in place.hosts:
         try:
