@@ -1,7 +1,6 @@
 """What only a ledger knows of a run: causes, kills, nodes, clocks, configuration, versions."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from .. import __version__
 from ..models.band import Band
 from ..models.classify import VERSION as RULES_VERSION
 from ..models.experiment import Experiment
+from ..models.secrecy import HIDDEN, without_secrets, words_without_secrets
 from ..models.source import Source
 from .causes import BandCauses, causes
 from .clocks import Clock, Cost, clocks, cost
@@ -31,8 +31,6 @@ from .surroundings import (
     settings,
     warned,
 )
-
-SECRET = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +118,22 @@ def run_facts(study: Study) -> RunFacts:
 
 
 def masked(experiment: Experiment) -> Experiment:
-    """The experiment without the values of variables and options whose names speak of secrets."""
+    """The experiment without what is secret in its variables, options and command lines."""
     entries = tuple(
         entry.model_copy(
-            update={"env": _without_secrets(entry.env), "options": _without_secrets(entry.options)}
+            update={
+                "env": without_secrets(entry.env),
+                "options": without_secrets(entry.options),
+                "command": words_without_secrets(entry.command) if entry.command else entry.command,
+            }
         )
         for entry in experiment.entries
     )
     providers = {
-        name: one.model_copy(update={"headers": dict.fromkeys(one.headers, "(hidden)")})
+        name: one.model_copy(update={"headers": dict.fromkeys(one.headers, HIDDEN)})
         for name, one in experiment.providers.items()
     }
     return experiment.model_copy(update={"entries": entries, "providers": providers})
-
-
-def _without_secrets[T](values: Mapping[str, T]) -> dict[str, T | str]:
-    return {name: "(hidden)" if SECRET.search(name) else value for name, value in values.items()}
 
 
 def known(run: RunFacts) -> Known:

@@ -165,7 +165,7 @@ def trial_show(
     flower: Flower = None,
     json: Json = False,
 ) -> None:
-    """Show a trial: every attempt with its evidence, conditions, clocks and log tails.
+    """Show a trial: every attempt with evidence, conditions, clocks, model calls and log tails.
 
     \b
     infranoise trial show d92f0ce572a96ada

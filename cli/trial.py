@@ -1,4 +1,4 @@
-"""`trial show`: one trial with every attempt: its evidence, conditions, clocks and log tails."""
+"""`trial show`: one trial with every attempt: evidence, conditions, clocks, calls, log tails."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Engine
 
+from ..models.api_call import ApiCall
 from ..models.egress_seen import EgressSeen
 from ..models.errors import DesignError
+from ..models.ledger.api_calls import api_calls
 from ..models.ledger.finding import Found, find_trials
 from ..models.ledger.reading import AttemptLine, attempts
 from ..models.message import AttemptRecord
@@ -20,6 +22,7 @@ from ..models.spec import MIB
 from ..models.validity import WARNINGS
 from ..models.value import Value
 from .fleet_view import open_ledger
+from .trial_calls import calls_json, calls_shown
 
 PARTS = ("requested", "effective", "load_start", "load_peak", "load_end", "probe")
 STYLE = {"passed": "green", "failed": "yellow", "infra_error": "red"}
@@ -45,15 +48,16 @@ def show(
     engine = open_ledger(store)
     trial = the_trial(engine, text, experiment)
     lines = tuple(attempts(engine, trial.experiment, trial=trial.id))
+    calls = {line.id: list(api_calls(engine, trial.experiment, attempt=line.id)) for line in lines}
     if as_json:
-        print(json.dumps(trial_json(trial, lines)))
+        print(json.dumps(trial_json(trial, lines, calls)))
         return 0
     console = Console()
     console.print(Text(f"{trial.key.text}\ntrial {trial.id} of {trial.experiment}", style="bold"))
     if not lines:
         console.print("no attempt was placed yet")
     for line in lines:
-        console.print(Group(*_attempt(line, tail, flower)))
+        console.print(Group(*_attempt(line, calls[line.id], tail, flower)))
     return 0
 
 
@@ -76,15 +80,17 @@ def the_trial(engine: Engine, text: str, experiment: str | None = None) -> Found
     return (exact or found)[0]
 
 
-def trial_json(trial: Found, lines: tuple[AttemptLine, ...]) -> dict[str, object]:
-    """A trial and its attempts as a document."""
+def trial_json(
+    trial: Found, lines: tuple[AttemptLine, ...], calls: Mapping[str, Sequence[ApiCall]]
+) -> dict[str, object]:
+    """A trial and its attempts as a document, each with its calls."""
     return {
         "id": trial.id,
         "experiment": trial.experiment,
         "key": trial.key.text,
         "wave": trial.wave,
         "accepted": trial.accepted,
-        "attempts": [attempt_json(line) for line in lines],
+        "attempts": [attempt_json(line) | {"api": calls_json(calls[line.id])} for line in lines],
     }
 
 
@@ -94,7 +100,9 @@ def attempt_json(line: AttemptLine) -> dict[str, object]:
     return asdict(line) | {"record": record}
 
 
-def _attempt(line: AttemptLine, tail: int, flower: str | None) -> Iterator[RenderableType]:
+def _attempt(
+    line: AttemptLine, calls: Sequence[ApiCall], tail: int, flower: str | None
+) -> Iterator[RenderableType]:
     counts = ", its outcome counts" if line.accepted else ""
     if line.replay_in is not None:
         counts = f", a kill replay at {line.replay_in}"
@@ -106,6 +114,7 @@ def _attempt(line: AttemptLine, tail: int, flower: str | None) -> Iterator[Rende
     yield _facts({"id": line.id, "rule": line.rule, "why": line.detail, "reward": line.reward})
     if flower:
         yield Text(f"  {flower.rstrip('/')}/task/{line.id}")
+    yield from calls_shown(calls)
     if line.record is None:
         said = "it has not ended" if line.verdict is None else "no record came home"
         yield Text(f"  {said}", style="dim")

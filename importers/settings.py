@@ -1,13 +1,9 @@
 """Settings of agents and models as options of an entry: scalars that are nobody's secret."""
 
-import re
-
+from ..models.secrecy import is_secret
 from .bounded import Where
 from .fields import part
 from .labels import short
-
-SECRET = re.compile(r"key|token(?!s)|secret|password|credential", re.IGNORECASE)
-"""Names of settings whose values are nobody's business; `max_tokens` is everybody's."""
 
 
 def settings(path: Where, place: str, value: object) -> dict[str, str | int | float | bool]:
@@ -19,5 +15,5 @@ def settings(path: Where, place: str, value: object) -> dict[str, str | int | fl
     return {
         short(key, 60): short(one, 60) if isinstance(one, str) else one
         for key, one in part(path, place, value).items()
-        if isinstance(one, str | int | float | bool) and not SECRET.search(key)
+        if isinstance(one, str | int | float | bool) and not is_secret(key, one)
     }

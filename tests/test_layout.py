@@ -72,6 +72,7 @@ PURE = (  # they decide: no clock, no environment, no chance that is not seeded
     "gateway/refusal.py",
     "models/fitness.py",
     "models/seating.py",
+    "models/secrecy.py",
     "models/kube_node.py",
     "scheduler/plan.py",
     "scheduler/envelope.py",

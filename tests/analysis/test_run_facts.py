@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 from infranoise.analysis.read_ledger import read_study
-from infranoise.analysis.run_facts import RunFacts, known, run_facts
+from infranoise.analysis.run_facts import RunFacts, known, masked, run_facts
 from infranoise.models.evidence import Evidence, Fault
 from infranoise.models.ledger.attempts import abandon, owed
 from infranoise.models.ledger.ingest import Ending, ingest
@@ -136,3 +136,18 @@ def test_what_is_known_beside_the_counts_names_policies_and_kills(run: RunFacts)
     assert beside.policies == ("lean", "heavy")
     assert beside.planned == 36
     assert dict(beside.oom_killed or {}) == {"1x": 4, "2x": 2, "uncapped": 0}
+
+
+def test_a_report_names_options_and_hides_what_is_secret(make_ledger: MakeLedger) -> None:
+    study = read_study(make_ledger())
+    entry = study.experiment.entries[0].model_copy(
+        update={
+            "options": {"max_tokens": 99, "api_key": "sk-canary-2f9d71c4b8"},
+            "env": {"MAX_TOKENS": "99", "HF_TOKEN": "abc"},
+            "command": ("agent", "sk-canary-2f9d71c4b8"),
+        }
+    )
+    shown = masked(study.experiment.model_copy(update={"entries": (entry,)})).entries[0]
+    assert shown.options == {"max_tokens": 99, "api_key": "(hidden)"}
+    assert shown.env == {"MAX_TOKENS": "99", "HF_TOKEN": "(hidden)"}
+    assert shown.command == ("agent", "(hidden)")

@@ -13,12 +13,15 @@ from typer.testing import CliRunner
 
 from infranoise.cli.main import app
 from infranoise.cli.watch import Watch
+from infranoise.models.api_call import ApiCall
 from infranoise.models.errors import DesignError, LedgerError
 from infranoise.models.evidence import Evidence, Phase
+from infranoise.models.ledger.api_calls import take_calls
 from infranoise.models.ledger.attempts import owed, place
 from infranoise.models.ledger.ingest import Ending, ingest
 from infranoise.models.ledger.store import open_store
 from infranoise.models.message import AttemptRecord
+from infranoise.models.provider import Tokens
 
 Make = Callable[..., AttemptRecord]
 TEXT = """
@@ -65,7 +68,8 @@ class Ledger:
         ingest(self.engine, endings, max_attempts=1)
 
     def run(self, *words: str) -> str:
-        ended = CliRunner().invoke(app, words, env={"INFRANOISE_STORE": str(self.store)})
+        environ = {"INFRANOISE_STORE": str(self.store), "COLUMNS": "120"}
+        ended = CliRunner().invoke(app, words, env=environ)
         if ended.exception is not None and not isinstance(ended.exception, SystemExit):
             raise ended.exception
         return ended.stdout
@@ -144,6 +148,49 @@ def test_a_trial_is_shown_with_its_evidence_in_readable_units(ledger: Ledger) ->
     assert "weekday" in said
     told = ledger.told("trial", "show", ledger.trials[1].id)
     assert told["attempts"][0]["record"]["evidence"]["phases"][0]["oom_kills"] == 3
+
+
+def test_a_trial_is_shown_with_the_calls_of_its_model(ledger: Ledger) -> None:
+    trial = ledger.trials[0].id
+    take_calls(ledger.engine, three_calls(f"{trial}.1"))
+    said = " ".join(ledger.run("trial", "show", trial).split())
+    assert "3 calls · 2 failed · 1 429 · 1 cut · 1 retries · 4.00 s waited" in said
+    assert "first byte p50 0.250 s" in said
+    assert "1 0.00 0.250 1.000 ? ? 0 HTTP 429, asked to wait 7 s" in said
+    assert "2 3.00 0.500 2.000 ? ? 1 HTTP 200, cut (the stream ended)" in said
+    assert "3 6.00 0.250 1.000 12 5 0 HTTP 200" in said
+    api = ledger.told("trial", "show", trial)["attempts"][0]["api"]
+    assert [call["ending"] for call in api["calls"]] == ["complete", "cut", "complete"]
+    assert (api["sum"]["wait_s"], api["sum"]["last_failed"]) == (4.0, False)
+    assert ledger.told("trial", "show", ledger.trials[1].id)["attempts"][0]["api"]["calls"] == []
+    assert "calls of the model" not in ledger.run("trial", "show", ledger.trials[1].id)
+
+
+def test_of_very_many_calls_the_first_and_the_last_are_shown(ledger: Ledger) -> None:
+    attempt = f"{ledger.trials[0].id}.1"
+    take_calls(ledger.engine, [call(attempt, n, at=float(n), total_s=0.5) for n in range(200)])
+    said = ledger.run("trial", "show", ledger.trials[0].id)
+    assert "140 more, all with --json" in said
+    shown = [line.split()[0] for line in said.splitlines() if "HTTP 200" in line]
+    assert shown == [str(n) for n in (*range(1, 31), *range(171, 201))]
+
+
+def call(attempt: str, number: int, **more: object) -> ApiCall:
+    values: dict[str, object] = {
+        **{"id": f"c{number}", "experiment": "small", "attempt": attempt, "provider": "maker"},
+        **{"model": "m", "route": "/v1/messages", "at": 1e9, "ending": "complete", "status": 200},
+        **{"first_byte_s": 0.25, "total_s": 1.0},
+    }
+    return ApiCall.model_validate(values | more)
+
+
+def three_calls(attempt: str) -> list[ApiCall]:
+    cut = {"ending": "cut", "first_byte_s": 0.5, "detail": "the stream ended", "retry": 1}
+    return [
+        call(attempt, 1, status=429, retry_after_s=7.0),
+        call(attempt, 2, at=1e9 + 3, total_s=2.0, **cut),
+        call(attempt, 3, at=1e9 + 6, tokens=Tokens(input=10, cache_read=2, output=5)),
+    ]
 
 
 def test_a_trial_that_was_never_placed_says_so(ledger: Ledger) -> None:
