@@ -31,6 +31,7 @@ LONGEST_FIRST = (  # files that wait for real pods, servers and clocks; a file r
     "importers/test_peers.py",
     "fleet/test_compose.py",
     "fleet/test_fleet.py",
+    "fleet/test_gateway.py",
     "workers/test_attempt.py",
     "workers/pods/test_contract_docker.py",
     "workers/kube/test_attempts.py",

@@ -92,6 +92,7 @@ class Fleet:
         self.leases = Leases(broker)
         self.workers: dict[str, Process] = {}
         self.schedulers: list[Process] = []
+        self.told_schedulers: dict[str, str] = {}  # variables of theirs alone
 
     @property
     def environ(self) -> dict[str, str]:
@@ -112,7 +113,8 @@ class Fleet:
     def scheduler(self) -> Process:
         """Start one more scheduler."""
         log = self.folder / f"scheduler-{len(self.schedulers)}.log"
-        self.schedulers.append(Process(("scheduler",), self.environ, log))
+        environ = self.environ | self.told_schedulers
+        self.schedulers.append(Process(("scheduler",), environ, log))
         return self.schedulers[-1]
 
     def worker(self, node: str, *words: str) -> Process:
