@@ -132,8 +132,7 @@ def _live(message: AttemptMessage, pods: Pods, node: Node, story: Story) -> None
     finally:
         with story.clock("stop_s"):
             _remove(pod, story)
-        if isinstance(pod, Watched):
-            story.egress = pod.egress()
+        _look_out(pod, story)
         if isinstance(pod, Witnessed):
             story.kube, story.whereabouts = pod.ending(story.verdict_at), pod.whereabouts()
 
@@ -156,6 +155,7 @@ def _phases(
         folders = [inside(pod, f"/logs/{name}") for name in ("agent", "verifier", "artifacts")]
         pod.exec(["mkdir", "-p", *folders], timeout_s=FOLDERS_TIMEOUT_S)
         story.agent_fault = _set_up(agent, pod, assignment)
+    _look_out(pod, story)
     if story.broken_off or withdrawn():
         return
     try:
@@ -168,6 +168,7 @@ def _phases(
     finally:
         if isinstance(agent, Recorder):
             story.files = dict(agent.files())
+        _look_out(pod, story)
     if story.broken_off or withdrawn() or _too_late(message, story):
         return
     with story.phase(pod, "verifier") as ended:
@@ -175,6 +176,12 @@ def _phases(
         ended.result, story.reward = verify(pod, assignment, limit_s)
         story.verdict_at = time.time()
     _too_late(message, story)
+
+
+def _look_out(pod: Pod, story: Story) -> None:
+    """Keep what went out of the pod until now: its way out may break later."""
+    if isinstance(pod, Watched):
+        story.egress = pod.egress()
 
 
 def _set_up(agent: Agent, pod: Pod, assignment: Assignment) -> str:

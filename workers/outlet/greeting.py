@@ -8,11 +8,12 @@ import ssl
 from dataclasses import dataclass, field
 
 TLS_HANDSHAKE = 0x16
-LONGEST_HEAD = 64 * 1024
-LONGEST_HELLO = 64 * 1024
-LONGEST_LINE = 16 * 1024
-METHOD = re.compile(rb"[A-Z][A-Z-]{0,19}( [^\r\n]*)?")
-LINE = re.compile(rb"[A-Z][A-Z-]{0,19} \S+ HTTP/\d\.\d\r?")
+LONGEST_HEAD, LONGEST_LINE, SHORT = 64 * 1024, 16 * 1024, 24
+END_OF_HEAD = b"\r\n\r\n"
+END = re.compile(rb"\r?\n\r?\n")
+METHOD = re.compile(rb"[A-Za-z][A-Za-z-]{0,19}([ \t\r]|$)")
+LINE = re.compile(rb"[A-Z][A-Z-]{0,19} [!-~]+ HTTP/1\.[01]\r?")
+VERSION = re.compile(rb"HTTP/", re.IGNORECASE)
 URL = re.compile(rb"(?i:http)://(?P<authority>[^/?#@]+)(?P<rest>[/?#].*|)")
 TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 HOP = frozenset(
@@ -31,12 +32,17 @@ class Refuse(Exception):
 
 @dataclass(slots=True)
 class Greeting:
-    """What a program sends first to the host `name`, until it is known whom it means."""
+    """What a program sends first to the host `name`, until it is known whom it means.
+
+    However small the pieces are in which it comes, each byte is looked at a few times at most.
+    """
 
     name: str
     port: int
     _held: bytearray = field(default_factory=bytearray)
+    _skipped: bytearray = field(default_factory=bytearray)
     _hello: "_Hello | None" = None
+    _in_head: bool = False
 
     def take(self, piece: bytes) -> bytes | None:
         """Take more of it. What is to be sent on, once all is known; None: more is needed.
@@ -44,30 +50,55 @@ class Greeting:
         Raises:
             Refuse: it means another host, or cannot be understood.
         """
+        new = len(self._held)
         self._held += piece
-        held = bytes(self._held)
-        if held[0] == TLS_HANDSHAKE:
-            return self._tls(piece, held)
-        line, ended, _ = held.partition(b"\n")
-        if not ended and len(held) < LONGEST_LINE and METHOD.fullmatch(line.rstrip(b"\r")):
-            return None
-        return self._http(held) if LINE.fullmatch(line) else held
+        if not self._in_head:
+            self._skip()
+        if not self._held:
+            return None if len(self._skipped) < LONGEST_LINE else self._whole()
+        if self._held[0] == TLS_HANDSHAKE and not self._skipped:
+            return self._tls(piece)
+        if not self._in_head:
+            end = self._held.find(b"\n", max(0, new - 1))
+            if end < 0 and len(self._held) < LONGEST_LINE and METHOD.match(self._held[:SHORT]):
+                return None
+            line = bytes(self._held if end < 0 else self._held[:end])
+            if VERSION.search(line) is None:
+                return self._whole()
+            if LINE.fullmatch(line) is None:
+                raise Refuse("malformed")
+            self._in_head, new = True, 0
+        return self._http(max(0, new - len(END_OF_HEAD)))
 
-    def _tls(self, piece: bytes, held: bytes) -> bytes | None:
+    def _skip(self) -> None:
+        """Put empty lines aside: HTTP's servers let them go by, so they are no disguise."""
+        while self._held[:1] in (b"\r", b"\n"):
+            kept = self._held.lstrip(b"\r\n")
+            self._skipped += self._held[: len(self._held) - len(kept)]
+            self._held = kept
+
+    def _whole(self) -> bytes:
+        return bytes(self._skipped + self._held)
+
+    def _tls(self, piece: bytes) -> bytes | None:
         self._hello = self._hello or _Hello()
         if not self._hello.take(piece):
-            if len(held) > LONGEST_HELLO:
+            if len(self._held) > LONGEST_HEAD:
                 raise Refuse("malformed")
             return None
         said = self._hello.name
         if said is not None and _without_port(said) != self.name:
             raise Refuse("server name", said)
-        return held
+        return self._whole()
 
-    def _http(self, held: bytes) -> bytes | None:
-        head, ended, body = _head(held)
-        if not ended:
+    def _http(self, start: int) -> bytes | None:
+        """The request, once its head is whole; searched from `start` on."""
+        found = END.search(self._held, start)
+        if (found.start() if found else len(self._held)) > LONGEST_HEAD:
+            raise Refuse("malformed")
+        if found is None:
             return None
+        head, body = bytes(self._held[: found.start()]), bytes(self._held[found.end() :])
         return rewritten(head, f"{self.name}:{self.port}", self.name) + body
 
 
@@ -102,17 +133,6 @@ class _Hello:
     def _told(self, side: object, name: str | None, context: object) -> int:
         self.name, self._whole = name, True
         return int(ssl.ALERT_DESCRIPTION_INTERNAL_ERROR)
-
-
-def _head(held: bytes) -> tuple[bytes, bool, bytes]:
-    found = re.search(rb"\r?\n\r?\n", held)
-    if found is None:
-        if len(held) > LONGEST_HEAD:
-            raise Refuse("malformed")
-        return held, False, b""
-    if found.start() > LONGEST_HEAD:
-        raise Refuse("malformed")
-    return held[: found.start()], True, held[found.end() :]
 
 
 def rewritten(head: bytes, authority: str, name: str) -> bytes:

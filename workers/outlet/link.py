@@ -19,7 +19,7 @@ from pathlib import Path
 from ...models.egress import Egress
 from ...models.errors import StartFailed
 from ..network import egress
-from ..network.iproute import batch
+from ..network.iproute import batch, run
 from ..network.link import INSIDE
 from ..network.namespace import fresh, inside, within
 from ..network.peer import Peer
@@ -76,7 +76,7 @@ def near_end(pid: int, ports: Iterable[int], networks: Iterable[IPv4Network]) ->
 
 
 def join(namespace: int, pid: int, networks: Iterable[IPv4Network]) -> None:
-    """Make the link between a pod's network and the near end's; again for a pod's next life.
+    """Make the link between a pod's network and the near end's.
 
     Raises:
         StartFailed: as `near_end`. OSError: a namespace cannot be entered.
@@ -104,6 +104,18 @@ def join(namespace: int, pid: int, networks: Iterable[IPv4Network]) -> None:
     within(pid, partial(make, far))
 
 
+def join_again(namespace: int, pid: int, networks: Iterable[IPv4Network]) -> None:
+    """Make the link to the next life of a pod: the first one goes with its network, but not at
+    once. Raises as `join`."""
+
+    def forget() -> None:
+        with contextlib.suppress(StartFailed):  # it is gone already
+            run("ip", "link", "del", DEVICE)
+
+    inside(namespace, forget)
+    join(namespace, pid, networks)
+
+
 def settle(namespace: int, pid: int, wanted: Egress) -> dict[str, float | None]:
     """Cap and measure the link, before anything listens at its near end but for that.
 
@@ -121,7 +133,7 @@ def _listening(ports: Iterable[int]) -> tuple[socket.socket, ...]:
     made: list[socket.socket] = []
     try:
         made.append(_bound(socket.SOCK_DGRAM, str(NODE), DNS_PORT))
-        made.append(sniff.listen(DEVICE))
+        made.append(sniff.listen())
         made.append(socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP))
         for port in sorted({*ports, DNS_PORT, PROXY_PORT}):
             made.append(_bound(socket.SOCK_STREAM, "0.0.0.0", port))
@@ -160,4 +172,4 @@ def why_no_outlets() -> str:
 
 def _tried() -> None:
     batch("ip", "link set lo up", f"route add local {NAMES} dev lo")
-    sniff.listen("lo").close()
+    sniff.listen().close()

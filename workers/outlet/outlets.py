@@ -174,7 +174,7 @@ class Outlet:
             StartFailed: it cannot be linked.
         """
         try:
-            link.join(self._namespace, pid, self._allow.networks)
+            link.join_again(self._namespace, pid, self._allow.networks)
             if isinstance(self._egress_mbps, float):
                 shape(pid, link.DEVICE, INSIDE, self._egress_mbps, self._namespace)
         except OSError as error:
@@ -198,7 +198,8 @@ class Outlet:
         try:
             answer = self._outlets.ask({"do": do, "id": self._attempt})
         except (OutletsLost, StartFailed) as error:
-            lost = self._last.lost or str(error)
+            # A process that does not know the outlet was started after the one that did.
+            lost = self._last.lost or (str(error) if isinstance(error, OutletsLost) else LOST)
             return self._last.model_copy(update={"lost": lost, "probe": self.probe})
         seen = EgressSeen.model_validate(answer["seen"])
         return seen.model_copy(update={"probe": self.probe})

@@ -5,10 +5,9 @@ import re
 import socket
 from dataclasses import dataclass
 
-from .greeting import LONGEST_HEAD, Refuse
+from .greeting import END, END_OF_HEAD, LONGEST_HEAD, Refuse
 
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
-END = re.compile(rb"\r?\n\r?\n")
 CONNECT = re.compile(rb"CONNECT (?P<host>[^\s:/@]+):(?P<port>\d{1,5}) HTTP/1\.[01]\r?")
 REQUEST = re.compile(
     rb"[A-Z-]+ http://(?P<host>[^\s:/?#@]+)(?::(?P<port>\d{1,5}))?(?:[/?#]\S*)? HTTP/1\.[01]\r?",
@@ -33,14 +32,16 @@ async def asked_of(pod: socket.socket) -> Asked:
     Raises:
         Refuse: it asks nothing that is known here. OSError: it has gone.
     """
-    loop, held = asyncio.get_running_loop(), b""
-    while (end := END.search(held)) is None:
+    loop, taken, end = asyncio.get_running_loop(), bytearray(), None
+    while end is None:
         piece = await loop.sock_recv(pod, PIECE_BYTES)
         if not piece:
             raise ConnectionResetError
-        held += piece
-        if len(held) > LONGEST_HEAD:
+        taken += piece
+        end = END.search(taken, max(0, len(taken) - len(piece) - len(END_OF_HEAD)))
+        if len(taken) > LONGEST_HEAD:
             raise Refuse("malformed")
+    held = bytes(taken)
     line = held.partition(b"\n")[0]
     for kind, tunnel in ((CONNECT, True), (REQUEST, False)):
         if found := kind.fullmatch(line):

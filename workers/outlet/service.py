@@ -21,7 +21,7 @@ from .looking_up import LookUp
 from .places import Door
 from .room import Room
 
-ORDER_BYTES, MOST_SOCKETS = 64 * 1024, 64
+ORDER_BYTES, MOST_SOCKETS = 256 * 1024, 64
 NOBODY = 65534
 LOOK_UPS = 16  # names that are looked up at one time
 

@@ -47,8 +47,8 @@ class Tried:
     how: RefusedAs
 
 
-def listen(device: str) -> socket.socket:
-    """A socket on what comes in at a device of the network that this thread is in.
+def listen() -> socket.socket:
+    """A socket on what comes into the network that this thread is in, by whatever link.
 
     Raises:
         OSError: it may not be had (it needs NET_RAW).
@@ -57,7 +57,7 @@ def listen(device: str) -> socket.socket:
     try:
         code = b"".join(struct.pack("HBBI", *step) for step in PROGRAM)
         _attach(made, code)
-        made.bind((device, ETH_P_IP))
+        made.bind(("", ETH_P_IP))
         made.setblocking(False)
     except OSError:
         made.close()
