@@ -72,7 +72,7 @@ class Greeting:
 
     def _skip(self) -> None:
         """Put empty lines aside: HTTP's servers let them go by, so they are no disguise."""
-        while self._held[:1] in (b"\r", b"\n"):
+        while self._held.startswith((b"\r", b"\n")):
             kept = self._held.lstrip(b"\r\n")
             self._skipped += self._held[: len(self._held) - len(kept)]
             self._held = kept

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 HEADER = struct.Struct("!6H")
-A, INTERNET = 1, 1
+A, AAAA, INTERNET = 1, 28, 1
 NO_ERROR, FORMAT_ERROR, SERVER_FAILURE, NO_SUCH_NAME, NOT_IMPLEMENTED = range(5)
 IS_ANSWER, OPCODE, RECURSION_ASKED, RECURSION_HAD = 0x8000, 0x7800, 0x0100, 0x0080
 LONGEST_LABEL = 63

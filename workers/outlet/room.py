@@ -139,7 +139,8 @@ class Room:
             return b""
         name = plain(asked.name)
         if not self._may_name(name):
-            self.tally.unnamed(name or asked.name, "forbidden")
+            again = asked.type != question.AAAA
+            self.tally.unnamed(name or asked.name, "forbidden", again=again)
             return question.answered(asked, code=question.NO_SUCH_NAME)
         if asked.type != question.A:
             return question.answered(asked)

@@ -53,11 +53,10 @@ def listen() -> socket.socket:
     Raises:
         OSError: it may not be had (it needs NET_RAW).
     """
-    made = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
+    made = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
     try:
         code = b"".join(struct.pack("HBBI", *step) for step in PROGRAM)
         _attach(made, code)
-        made.bind(("", ETH_P_IP))
         made.setblocking(False)
     except OSError:
         made.close()

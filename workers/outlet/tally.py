@@ -73,9 +73,15 @@ class Tally:
         else:
             self._more_refused += 1
 
-    def unnamed(self, name: str, fault: DnsFault) -> None:
-        """Count a name that got no address."""
+    def unnamed(self, name: str, fault: DnsFault, *, again: bool = True) -> None:
+        """Count a name that got no address.
+
+        Args:
+            again: also if it was counted before. Programs ask twice for what they ask once.
+        """
         key = (name[:LONGEST_TEXT], fault)
+        if not again and key in self._dns:
+            return
         if key in self._dns or len(self._dns) < MOST:
             self._dns[key] = self._dns.get(key, 0) + 1
             self._unknown[key[0]] = fault

@@ -26,7 +26,7 @@ def try_out(pid: int, door: Door | None) -> dict[str, str]:
         StartFailed: it leads where it must not, or does not lead where it must.
     """
     here = node_address()
-    with _canary(here) as canary:
+    with canary_at(here) as canary:
         forbidden = None if here is None else canary.getsockname()
         try:
             return within(pid, partial(_tried, door, forbidden))
@@ -42,7 +42,7 @@ def node_address() -> str | None:
     return None
 
 
-def _canary(address: str | None) -> socket.socket:
+def canary_at(address: str | None) -> socket.socket:
     """A listener at this node that no pod may reach."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if address is not None:
@@ -54,7 +54,7 @@ def _canary(address: str | None) -> socket.socket:
 def _tried(door: Door | None, forbidden: tuple[str, int] | None) -> dict[str, str]:
     found = {"an allowed name": _allowed(), "a forbidden name": _forbidden_name()}
     if forbidden is not None:
-        found["a port of this node"] = _forbidden_address(forbidden)
+        found["a port of this node"] = try_port(forbidden)
     if door is not None:
         found["the gateway"] = _gateway(door)
     return found
@@ -80,7 +80,12 @@ def _forbidden_name() -> str:
     return "has no address"
 
 
-def _forbidden_address(address: tuple[str, int]) -> str:
+def try_port(address: tuple[str, int]) -> str:
+    """Try to reach what must not be reached; how it was not.
+
+    Raises:
+        StartFailed: it was.
+    """
     try:
         socket.create_connection(address, REFUSED_WITHIN_S).close()
     except OSError as error:
