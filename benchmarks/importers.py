@@ -107,8 +107,9 @@ def write_run(folder: Path, run: int) -> None:
 
 
 def trial(run: int, k: int) -> dict[str, Any]:
-    """One trial of about the size of the leaderboard's."""
+    """One trial of about the size of the leaderboard's; no two have the same times."""
     hour = f"2025-09-{1 + run % 28:02d}T{k % 24:02d}"
+    micro = f"{(run * TASKS + k) * 7919 % 10**6:06d}"
     return {
         "id": f"{run:08x}-{k:04x}-4000-8000-000000000000",
         "trial_name": f"task-{k}.1-of-1.run-{run}",
@@ -122,10 +123,10 @@ def trial(run: int, k: int) -> dict[str, Any]:
         "total_output_tokens": 100,
         "trial_started_at": f"{hour}:00:00.5+00:00",
         "agent_started_at": f"{hour}:00:04.5+00:00",
-        "agent_ended_at": f"{hour}:09:04.5+00:00",
+        "agent_ended_at": f"{hour}:09:04.{micro}+00:00",
         "test_started_at": f"{hour}:09:05.5+00:00",
-        "test_ended_at": f"{hour}:09:09.5+00:00",
-        "trial_ended_at": f"{hour}:09:20.5+00:00",
+        "test_ended_at": f"{hour}:09:09.{micro}+00:00",
+        "trial_ended_at": f"{hour}:09:20.{micro}+00:00",
     }
 
 

@@ -10,7 +10,8 @@ from rich.console import Console
 from sqlalchemy import Engine
 
 from ..analysis.words import counted
-from ..importers.bring import Brought, Watch, bring, unfinished
+from ..importers.bring import Brought, bring, unfinished
+from ..importers.intake import Watch
 from ..importers.kinds import detected, importer, looks_like
 from ..importers.labels import band_label
 from ..importers.modes import Modes, rules_in

@@ -1,24 +1,20 @@
 """Bring others' results into a ledger: what can be read goes in, the rest is named."""
 
 import gc
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import batched
 from pathlib import Path
 
-from ..models.classify import PASS_REWARD
 from ..models.errors import SourceFault
-from ..models.foreign import ForeignTrial
 from ..models.ledger.adopt import Adopted, Adoption
 from ..models.node import NodeProfile
-from ..models.source import ModeCount, Source, Unrecorded
+from ..models.source import Source, Unrecorded
+from .intake import Intake, Seen, Watch
 from .labels import short
 from .modes_builtin import VERSION
-from .reading import Account, Choices, Importer, Unit
+from .reading import Account, Choices, Importer
 
-AT_ONCE = 2_000  # trials: between two writes, and between two commits of small files
 CUT_OFF = "its import was cut off; the same import again goes on, and tells what else is missing"
 MOST_FAULTS = 200  # named in the ledger; all of them are told to the caller
 
@@ -36,10 +32,6 @@ class Brought:
     runs: int
     faults: tuple[SourceFault, ...]
     profiles: dict[str, NodeProfile]
-
-
-type Watch = Callable[[int, int], None]
-"""Is told after every commit how many trials went in, and how many files could not be read."""
 
 
 def bring(
@@ -61,11 +53,9 @@ def bring(
     for path in paths:
         if not path.exists():
             raise SourceFault(path, "", "no such file or folder")
-    account, seen = Account(), _Seen()
+    account = Account()
     with _no_collections():
-        for some in _grouped(importer.read(paths, choices, account)):
-            _take(some, adoption, account, seen)
-            watch(seen.trials, len(account.faults))
+        seen = Intake(adoption, account, watch).take(importer.read(paths, choices, account))
     if not seen.trials and not account.faults:
         raise SourceFault(_named(paths), "", f"holds no results of the kind {importer.kind!r}")
     return Brought(
@@ -96,74 +86,8 @@ def unfinished(importer: Importer, paths: Sequence[Path], choices: Choices) -> S
     )
 
 
-class _Seen:
-    """What went in."""
-
-    def __init__(self) -> None:
-        self.adopted = Adopted()
-        self.trials = 0
-        self.tasks: set[str] = set()
-        self.entries: dict[str, None] = {}
-        self.bands: dict[str, None] = {}
-        self.runs: set[tuple[str, str]] = set()
-        self.modes: Counter[tuple[str, str, str]] = Counter()
-
-    def add(self, trials: Iterable[ForeignTrial]) -> None:
-        for trial in trials:
-            self.trials += 1
-            self.tasks.add(trial.task.name)
-            self.entries[trial.entry.name] = None
-            self.bands[trial.band.name] = None
-            self.runs.add((trial.entry.name, trial.run))
-            for attempt in trial.attempts:
-                origin, reward = attempt.origin, attempt.evidence.reward
-                end = "unjudged" if reward is None else "passed" if reward >= PASS_REWARD else ""
-                self.modes[origin.mode, origin.judged, end] += 1
-
-    def merge(self, other: "_Seen") -> None:
-        self.adopted += other.adopted
-        self.trials += other.trials
-        self.tasks |= other.tasks
-        self.entries |= other.entries
-        self.bands |= other.bands
-        self.runs |= other.runs
-        self.modes += other.modes
-
-
-def _grouped(units: Iterable[Unit]) -> Iterator[Iterable[ForeignTrial] | Unit]:
-    """Small units together, up to a commit's worth; each streamed one by itself."""
-    pending: list[ForeignTrial] = []
-    for unit in units:
-        if unit.streamed:
-            yield unit
-            continue
-        pending += unit.trials
-        if len(pending) >= AT_ONCE:
-            yield pending
-            pending = []
-    if pending:
-        yield pending
-
-
-def _take(
-    some: Iterable[ForeignTrial] | Unit, adoption: Adoption | None, account: Account, seen: _Seen
-) -> None:
-    trials = some.trials if isinstance(some, Unit) else some
-    here = _Seen()
-    try:
-        with adoption.transaction() if adoption else nullcontext():
-            for batch in batched(trials, AT_ONCE):
-                here.add(batch)
-                if adoption:
-                    here.adopted += adoption.take(batch)
-    except SourceFault as fault:
-        account.faults.append(fault)
-        return
-    seen.merge(here)
-
-
 def _source(
-    importer: Importer, paths: Sequence[Path], choices: Choices, account: Account, seen: _Seen
+    importer: Importer, paths: Sequence[Path], choices: Choices, account: Account, seen: Seen
 ) -> Source:
     return Source(
         kind=importer.kind,
@@ -175,7 +99,7 @@ def _source(
         copies=seen.adopted.known,
         modes_version=VERSION,
         overrides=choices.modes.overrides,
-        modes=_modes(seen.modes),
+        modes=seen.modes(),
         unrecorded=tuple(account.unrecorded),
         totals=tuple(account.totals),
         faults=tuple(
@@ -190,22 +114,6 @@ def _conflicts(adopted: Adopted) -> Iterator[str]:
 
 def _named(paths: Sequence[Path]) -> str:
     return ", ".join(map(str, paths))
-
-
-def _modes(met: Counter[tuple[str, str, str]]) -> tuple[ModeCount, ...]:
-    """Modes and what they were read as, the most frequent first."""
-    words = dict.fromkeys((mode, judged) for mode, judged, _ in met)
-    counts = [
-        ModeCount(
-            mode=mode,
-            judged=judged,
-            attempts=sum(met[mode, judged, end] for end in ("", "passed", "unjudged")),
-            passed=met[mode, judged, "passed"],
-            unjudged=met[mode, judged, "unjudged"],
-        )
-        for mode, judged in words
-    ]
-    return tuple(sorted(counts, key=lambda one: -one.attempts))
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ..models.classify import PASS_REWARD
 from ..models.errors import SourceFault
-from ..models.evidence import Evidence, Fault, Phase, PhaseName
+from ..models.evidence import PhaseName
+from ..models.foreign import Facts, told_fault, told_phase
 from ..models.outcome import INFRA_CAUSES
 from .bounded import Where
 from .fields import number
@@ -43,8 +44,9 @@ class Ending(NamedTuple):
     settled: bool = False
 
 
-def evidence_of(ending: Ending) -> Evidence:
-    """The evidence of an ending; kills, exit codes and processes left behind are unknown in it."""
+def evidence_of(ending: Ending) -> Facts:
+    """An ending as facts of an `Evidence`, in which kills, exit codes and processes left behind are
+    unknown."""
     if ending.settled and ending.reward is None:
         return _settled(ending)
     facts: dict[str, Any] = {"node_seen": "unknown", "phases": _phases(ending)}
@@ -55,19 +57,19 @@ def evidence_of(ending: Ending) -> Evidence:
     if ending.reward is not None:
         facts["reward"] = ending.reward
         if ending.word == "graded" and not ending.message:
-            return Evidence(**facts)  # nothing unusual, as nearly always
+            return facts  # nothing unusual, as nearly always
     said = short(": ".join(filter(None, (ending.mode, ending.message))))
     if ending.reward is None:
         facts["reward_fault"] = said or "the source holds no reward"
-    return Evidence(**facts | _blame(ending, said))
+    return facts | _blame(ending, said)
 
 
-def _settled(ending: Ending) -> Evidence:
+def _settled(ending: Ending) -> Facts:
     """A failure without a verdict, because the user says so: the evidence keeps who said it."""
     said = f"no verdict; a rule of the importer's own makes {ending.mode!r} a failure"
     walls: dict[PhaseName, float | None] = {"agent": None, **ending.walls}
     judged = evidence_of(ending._replace(reward=0.0, walls={"verifier": None, **walls}))
-    return judged.model_copy(update={"reward_fault": short(said)})
+    return {**judged, "reward_fault": short(said)}
 
 
 def _blame(ending: Ending, said: str) -> dict[str, Any]:
@@ -85,19 +87,21 @@ def _blame(ending: Ending, said: str) -> dict[str, Any]:
         return {"node_seen": "no"}
     if word == "harness":
         return {"harness_fault": said or "the harness broke"}
-    return {"fault": Fault(cause=word, message=said, facts={"mode": short(ending.mode)})}
+    return {"fault": told_fault(cause=word, message=said, facts={"mode": short(ending.mode)})}
 
 
-def _phases(ending: Ending) -> tuple[Phase, ...]:
-    late = {"agent": ending.word == "agent_timeout", "verifier": _verifier_was_late(ending)}
-    return tuple(
-        Phase(name=name, wall_s=wall_s, timed_out=late.get(name, False), left_behind=None)
+def _phases(ending: Ending) -> list[Facts]:
+    return [
+        told_phase(name=name, wall_s=wall_s, timed_out=_late(ending, name), left_behind=None)
         for name, wall_s in ending.walls.items()
-    )
+    ]
 
 
-def _verifier_was_late(ending: Ending) -> bool:
-    return ending.word == "verifier_error" and "timeout" in ending.mode.lower()
+def _late(ending: Ending, phase: PhaseName) -> bool:
+    """The phase ran into its timeout."""
+    if phase == "verifier":
+        return ending.word == "verifier_error" and "timeout" in ending.mode.lower()
+    return phase == "agent" and ending.word == "agent_timeout"
 
 
 def checked_reward(path: Where, place: str, value: object, most: float = 1.0) -> float:

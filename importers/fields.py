@@ -8,6 +8,8 @@ from ..models.errors import SourceFault
 from .bounded import Where
 from .json_bounded import kind
 
+EXACT = 2**53  # up to which every whole number is itself as a float
+
 
 def part(path: Where, place: str, value: object) -> Mapping[str, Any]:
     """An object; an empty one where there is none.
@@ -53,5 +55,7 @@ def number(value: object) -> float | None:
 
 def count(value: object) -> int | None:
     """A whole number of 0 or more; None for anything else."""
+    if type(value) is int and 0 <= value <= EXACT:
+        return value  # as nearly always
     found = number(value)
     return int(found) if found is not None and found >= 0 and found == int(found) else None

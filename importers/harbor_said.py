@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..models.conditions import Conditions
-from ..models.foreign import ForeignTrial
+from ..models.foreign import Facts, ForeignTrial
 from ..models.source import Total
 from .fields import count, number
 from .harbor_trial import EARLY
@@ -37,7 +36,7 @@ class Tally:
     def add(self, trial: ForeignTrial) -> None:
         """Count one trial."""
         last = trial.attempts[-1]
-        mode, reward = last.origin.mode, last.evidence.reward
+        mode, reward = last.mode, last.reward
         self.trials += 1
         self.erased += len(trial.attempts) - 1
         self.excepted += bool(mode)
@@ -45,7 +44,7 @@ class Tally:
         self.silent += not mode and (reward or 0.0) < 1.0
         self.late += mode == "AgentTimeoutError" and reward == 1.0
         self.early += mode == EARLY
-        self.stamped += last.conditions.node_profile is not None
+        self.stamped += last.conditions["node_profile"] is not None
         self.near_kills += not mode and (reward or 0.0) < 1.0 and _kills(last.conditions) > 0
 
     def __iadd__(self, other: "Tally") -> "Tally":
@@ -151,9 +150,9 @@ def _rewards(stats: Mapping[str, object]) -> float | None:
     return total
 
 
-def _kills(conditions: Conditions) -> int:
+def _kills(conditions: Facts) -> int:
     """OOM kills that a stamp's node counted between a trial's start and its end."""
-    loads = (conditions.load_start, conditions.load_end)
+    loads = (conditions["load_start"], conditions["load_end"])
     counts = [load.system_oom_kills if load else None for load in loads]
     before, after = counts
     return 0 if before is None or after is None else after - before

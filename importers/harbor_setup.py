@@ -7,8 +7,9 @@ Source: Harbor 0.24 and 0.25, `harbor.models.trial.config`; what `auto` means pe
 from pathlib import Path
 
 from ..models.band import Band
-from ..models.conditions import UNRECORDED, Conditions
+from ..models.conditions import UNRECORDED
 from ..models.entry import Entry
+from ..models.foreign import Facts, told_conditions
 from ..models.stamp import Stamp
 from .fields import number, part, word
 from .json_bounded import Object
@@ -82,11 +83,11 @@ def conditions_of(
     slots: int | None = None,
     around: Neighbours = ALONE,
     stamp: Stamp | None = None,
-) -> Conditions:
+) -> Facts:
     """What surrounded a trial, as far as its configuration, its clock and a stamp tell."""
     hour = hour_of(started)
     environment = part(path, "config.environment", config.get("environment"))
-    return Conditions(
+    return told_conditions(
         node=stamp.node if stamp else UNRECORDED,
         node_profile=stamp.profile.profile_hash if stamp else None,
         runtime=runtime_of(environment),

@@ -9,9 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..models.conditions import Clocks, Usage
-from ..models.foreign import ForeignAttempt, ForeignTrial
-from ..models.origin import Origin
+from ..models.foreign import (
+    Facts,
+    ForeignAttempt,
+    ForeignTrial,
+    told_clocks,
+    told_origin,
+    told_usage,
+)
 from ..models.stamp import Stamp
 from .ending import Ending, checked_reward, evidence_of, one_reward
 from .fields import count, items, number, part, word
@@ -22,7 +27,7 @@ from .labels import label
 from .moments import between, moment
 from .overlap import Neighbours, Span
 from .reading import Choices
-from .untold import NO_CLOCKS, named_task
+from .untold import NO_CLOCKS, NO_USAGE, named_task
 
 EARLY = "AgentTimeoutError:early"
 """The mode of an agent timeout that was stored before the agent's time was up."""
@@ -77,18 +82,20 @@ def harbor_trial(told: Told, job: Job, around: Neighbours, choices: Choices) -> 
     """
     path, raw = told.path, told.raw
     task = label(path, "task_name", raw.get("task_name"))
-    origin = Origin(
+    id_ = word(raw.get("id")) or f"{job.id}/{told.name}"
+    task_hash = word(raw.get("task_checksum"))
+    origin = told_origin(
         kind="harbor",
-        id=word(raw.get("id")) or f"{job.id}/{told.name}",
+        id=id_,
         run=job.name,
         harness=job.harness,
         agent_version=word(part(path, "agent_info", raw.get("agent_info")).get("version")),
-        task_hash=word(raw.get("task_checksum")),
+        task_hash=task_hash,
     )
     erased = [_erased(one, told, job, origin, choices) for one in job.retried.get(told.name, ())]
     return ForeignTrial(
-        identity=f"harbor/{origin.id}",
-        task=named_task(task, origin.task_hash),
+        identity=f"harbor/{id_}",
+        task=named_task(task, task_hash),
         entry=entry_of(path, raw, told.config, choices.entry),
         band=choices.band or band_of(path, told.config),
         levels=(("concurrency", str(job.n_concurrent)),) if job.n_concurrent is not None else (),
@@ -98,16 +105,16 @@ def harbor_trial(told: Told, job: Job, around: Neighbours, choices: Choices) -> 
 
 
 def _attempt(
-    told: Told, job: Job, origin: Origin, around: Neighbours, choices: Choices
+    told: Told, job: Job, origin: Facts, around: Neighbours, choices: Choices
 ) -> ForeignAttempt:
     path, clocks = told.path, _clocks(told)
     mode, message = _exception(path, told.raw)
     limit_s = _limit(path, told.config, message)
-    if mode == "AgentTimeoutError" and _too_early(clocks.agent_s, limit_s):
+    if mode == "AgentTimeoutError" and _too_early(clocks["agent_s"], limit_s):
         mode = EARLY
         message = (
             f"stored as an agent timeout of {limit_s:g} s, but the agent had run "
-            f"{clocks.agent_s:.1f} s: a timeout of the infrastructure"
+            f"{clocks['agent_s']:.1f} s: a timeout of the infrastructure"
         )
     judged = choices.modes.word(mode, message)
     named = _rewards(told, choices)
@@ -126,7 +133,7 @@ def _attempt(
         conditions=conditions_of(
             path,
             told.config,
-            started=clocks.received_at,
+            started=clocks["received_at"],
             limit_s=limit_s,
             slots=job.n_concurrent,
             around=around,
@@ -134,11 +141,11 @@ def _attempt(
         ),
         usage=_usage(told),
         clocks=clocks,
-        origin=origin.model_copy(update={"mode": mode, "judged": judged}),
+        origin={**origin, "mode": mode, "judged": judged},
     )
 
 
-def _erased(one: Erased, told: Told, job: Job, origin: Origin, choices: Choices) -> ForeignAttempt:
+def _erased(one: Erased, told: Told, job: Job, origin: Facts, choices: Choices) -> ForeignAttempt:
     """An attempt that a retry deleted: the job's log kept nothing but its exception."""
     judged = choices.modes.word(one.mode, one.message)
     message = f"{one.message or 'no message kept'} (retried, and its records deleted)"
@@ -146,14 +153,14 @@ def _erased(one: Erased, told: Told, job: Job, origin: Origin, choices: Choices)
     return ForeignAttempt(
         evidence=evidence_of(ending),
         conditions=conditions_of(told.path, told.config, slots=job.n_concurrent),
-        usage=Usage(),
+        usage=NO_USAGE,
         clocks=NO_CLOCKS,
-        origin=origin.model_copy(update={"mode": one.mode, "judged": judged}),
+        origin={**origin, "mode": one.mode, "judged": judged},
     )
 
 
-def _clocks(told: Told) -> Clocks:
-    return Clocks(
+def _clocks(told: Told) -> Facts:
+    return told_clocks(
         received_at=told.at("started_at"),
         prepare_s=None,
         start_s=_wall(told, "environment_setup"),
@@ -189,13 +196,13 @@ def _wall(told: Told, name: str) -> float | None:
     return sum(known) if known and len(known) == len(walls) else None
 
 
-def _walls(told: Told, clocks: Clocks, *, graded: bool) -> dict[Any, float | None]:
+def _walls(told: Told, clocks: Facts, *, graded: bool) -> dict[Any, float | None]:
     """The phases that were reached."""
     walls: dict[Any, float | None] = {}
     if _phases(told, "agent_execution"):
-        walls["agent"] = clocks.agent_s
+        walls["agent"] = clocks["agent_s"]
     if graded or _phases(told, "verifier"):
-        walls["verifier"] = clocks.verifier_s
+        walls["verifier"] = clocks["verifier_s"]
     return walls
 
 
@@ -232,9 +239,9 @@ def _rewards(told: Told, choices: Choices) -> dict[str, float]:
     }
 
 
-def _usage(told: Told) -> Usage:
+def _usage(told: Told) -> Facts:
     result = part(told.path, "agent_result", told.raw.get("agent_result"))
-    return Usage(
+    return told_usage(
         api_calls=_api(told)[0],
         input_tokens=count(result.get("n_input_tokens")),
         output_tokens=count(result.get("n_output_tokens")),

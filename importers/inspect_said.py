@@ -24,7 +24,7 @@ class Tally:
     def add(self, trial: ForeignTrial) -> None:
         """Count one sample."""
         last = trial.attempts[-1]
-        mode, reward = last.origin.mode, last.evidence.reward
+        mode, reward = last.mode, last.reward
         self.samples += 1
         self.errors += bool(mode) and not mode.startswith(("limit:", "unscored", "cancelled"))
         self.retried += len(trial.attempts) - 1

@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..models.conditions import Clocks, Usage
-from ..models.foreign import ForeignAttempt, ForeignTrial
-from ..models.origin import Origin
+from ..models.foreign import (
+    Facts,
+    ForeignAttempt,
+    ForeignTrial,
+    told_clocks,
+    told_origin,
+    told_usage,
+)
 from .ending import Ending, evidence_of
 from .fields import count, number, part, word
 from .inspect_eval import Eval, task_of
@@ -18,7 +23,7 @@ from .json_bounded import Object
 from .labels import label, short
 from .moments import between, hour_of, moment
 from .reading import Choices
-from .untold import NO_CLOCKS, NO_CONDITIONS
+from .untold import NO_CLOCKS, NO_CONDITIONS, NO_USAGE
 
 TYPE = r"[A-Za-z_][\w.]*"
 
@@ -45,7 +50,7 @@ def trial_of(
     """
     place = sample_name(path, raw)
     id_ = word(raw.get("uuid")) or f"{head.id}/{raw.get('id')}/{raw.get('epoch')}"
-    origin = Origin(
+    origin = told_origin(
         kind="inspect", id=id_, run=head.run, harness=head.harness, task_hash=head.task_version
     )
     erased = [_retried(message, head, origin, choices) for message in retries]
@@ -61,7 +66,7 @@ def trial_of(
 
 
 def _attempt(
-    path: Path, place: str, raw: Object, head: Eval, origin: Origin, choices: Choices
+    path: Path, place: str, raw: Object, head: Eval, origin: Facts, choices: Choices
 ) -> ForeignAttempt:
     scores = part(path, f"{place}, scores", raw.get("scores"))
     reward = reward_of(path, place, scores, head.scorer, choices.most_reward)
@@ -77,17 +82,16 @@ def _attempt(
     settled = choices.modes.settles(mode, message)
     return ForeignAttempt(
         evidence=evidence_of(Ending(judged, mode, message, reward, walls=walls, settled=settled)),
-        conditions=NO_CONDITIONS.model_copy(
-            update={
-                "runtime": head.runtime,
-                "slots": head.concurrency,
-                "hour_utc": hour.hour_utc,
-                "weekday": hour.weekday,
-                "agent_timeout_s": head.time_limit_s,
-            }
-        ),
+        conditions={
+            **NO_CONDITIONS,
+            "runtime": head.runtime,
+            "slots": head.concurrency,
+            "hour_utc": hour.hour_utc,
+            "weekday": hour.weekday,
+            "agent_timeout_s": head.time_limit_s,
+        },
         usage=_usage(path, place, raw),
-        clocks=Clocks(
+        clocks=told_clocks(
             received_at=started,
             prepare_s=None,
             start_s=None,
@@ -98,7 +102,7 @@ def _attempt(
             stop_s=None,
             ended_at=ended,
         ),
-        origin=origin.model_copy(update={"mode": mode, "judged": judged}),
+        origin={**origin, "mode": mode, "judged": judged},
     )
 
 
@@ -129,28 +133,26 @@ def mode_of(error: object) -> tuple[str, str]:
     return (name if named else "error"), text
 
 
-def _retried(message: str, head: Eval, origin: Origin, choices: Choices) -> ForeignAttempt:
+def _retried(message: str, head: Eval, origin: Facts, choices: Choices) -> ForeignAttempt:
     """An attempt before the last: the log keeps its error and nothing else that counts."""
     mode, text = mode_of(message) if message else ("error", "its message is not in the log")
     judged = choices.modes.word(mode, text)
     return ForeignAttempt(
         evidence=evidence_of(Ending(judged, mode, text)),
-        conditions=NO_CONDITIONS.model_copy(
-            update={"runtime": head.runtime, "slots": head.concurrency}
-        ),
-        usage=Usage(),
+        conditions={**NO_CONDITIONS, "runtime": head.runtime, "slots": head.concurrency},
+        usage=NO_USAGE,
         clocks=NO_CLOCKS,
-        origin=origin.model_copy(update={"mode": mode, "judged": judged}),
+        origin={**origin, "mode": mode, "judged": judged},
     )
 
 
-def _usage(path: Path, place: str, raw: Object) -> Usage:
+def _usage(path: Path, place: str, raw: Object) -> Facts:
     """Tokens of all models together."""
     usage = part(path, f"{place}, model_usage", raw.get("model_usage"))
     models = [part(path, f"{place}, model_usage", one) for one in usage.values()]
     if not models:
-        return Usage()
-    return Usage(
+        return NO_USAGE
+    return told_usage(
         input_tokens=sum(count(one.get("input_tokens")) or 0 for one in models),
         output_tokens=sum(count(one.get("output_tokens")) or 0 for one in models),
     )

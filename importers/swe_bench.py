@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..models.band import Band
-from ..models.conditions import UNRECORDED, Usage
+from ..models.conditions import UNRECORDED
 from ..models.entry import Entry
 from ..models.errors import SourceFault
 from ..models.evidence import PhaseName
-from ..models.foreign import ForeignAttempt, ForeignTrial
-from ..models.origin import Origin
+from ..models.foreign import ForeignAttempt, ForeignTrial, told_origin
 from ..models.source import Total
 from .bounded import files, folders
 from .ending import Ending, evidence_of
@@ -24,7 +23,7 @@ from .fields import count, items
 from .json_bounded import Object, read_object
 from .labels import label, short
 from .reading import Account, Choices, Importer, Unit
-from .untold import NO_CLOCKS, NO_CONDITIONS, named_task
+from .untold import NO_CLOCKS, NO_CONDITIONS, NO_USAGE, named_task
 
 LISTS = {  # a list of the report, and the mode of the instances in it
     "resolved_ids": "resolved",
@@ -108,9 +107,9 @@ def trial_of(report: Report, instance: str, choices: Choices) -> ForeignTrial:
     attempt = ForeignAttempt(
         evidence=evidence_of(ending),
         conditions=NO_CONDITIONS,
-        usage=Usage(),
+        usage=NO_USAGE,
         clocks=NO_CLOCKS,
-        origin=Origin(kind="swe-bench", id=id_, run=report.run, mode=mode, judged=judged),
+        origin=told_origin(kind="swe-bench", id=id_, run=report.run, mode=mode, judged=judged),
     )
     return ForeignTrial(
         identity=f"swe-bench/{id_}",

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..models.band import SHORTHAND, Band
-from ..models.conditions import UNRECORDED, Clocks, Conditions, Usage
+from ..models.conditions import UNRECORDED
 from ..models.entry import Entry
 from ..models.errors import DesignError, SourceFault
-from ..models.foreign import ForeignAttempt, ForeignTrial
-from ..models.origin import Origin
+from ..models.foreign import Facts, ForeignAttempt, ForeignTrial, told_origin
 from .bounded import files
 from .ending import Ending, evidence_of
 from .labels import band_label, label, short
@@ -20,7 +19,7 @@ from .reading import Account, Choices, Importer, Unit
 from .table_cells import Cells
 from .table_columns import TableColumns
 from .table_lines import Row, csv_rows, json_rows
-from .untold import NO_CLOCKS, NO_CONDITIONS, named_task
+from .untold import NO_CLOCKS, NO_CONDITIONS, NO_USAGE, named_task
 
 LINES = (".jsonl", ".ndjson")
 SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", *LINES)
@@ -128,9 +127,9 @@ def trial_of(cells: Cells, own_id: str, choices: Choices) -> ForeignTrial:
                     Ending(judged, mode, message, reward, walls=walls, settled=settled)
                 ),
                 conditions=_conditions(cells),
-                usage=Usage(),
+                usage=NO_USAGE,
                 clocks=_clocks(cells),
-                origin=Origin(kind="table", id=id_, run=run, mode=mode, judged=judged),
+                origin=told_origin(kind="table", id=id_, run=run, mode=mode, judged=judged),
             ),
         ),
     )
@@ -155,26 +154,24 @@ def _levels(cells: Cells) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name in names if (text := cells.text(name)))
 
 
-def _conditions(cells: Cells) -> Conditions:
+def _conditions(cells: Cells) -> Facts:
     hour, slots = hour_of(cells.moment("started")), cells.text("concurrency")
-    return NO_CONDITIONS.model_copy(
-        update={
-            "slots": int(slots) if slots.isdigit() else None,
-            "hour_utc": hour.hour_utc,
-            "weekday": hour.weekday,
-        }
-    )
+    return {
+        **NO_CONDITIONS,
+        "slots": int(slots) if slots.isdigit() else None,
+        "hour_utc": hour.hour_utc,
+        "weekday": hour.weekday,
+    }
 
 
-def _clocks(cells: Cells) -> Clocks:
+def _clocks(cells: Cells) -> Facts:
     started, ended = cells.moment("started"), cells.moment("ended")
-    return NO_CLOCKS.model_copy(
-        update={
-            "received_at": started,
-            "agent_s": between(started, ended),
-            "ended_at": ended,
-        }
-    )
+    return {
+        **NO_CLOCKS,
+        "received_at": started,
+        "agent_s": between(started, ended),
+        "ended_at": ended,
+    }
 
 
 def _lacking(account: Account, columns: TableColumns) -> None:

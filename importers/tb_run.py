@@ -2,23 +2,26 @@
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
 from ..models.conditions import UNRECORDED
 from ..models.entry import Entry
+from ..models.foreign import Facts
 from ..models.waves import Levels
 from .fields import count, items, number, part, word
 from .json_bounded import Object
 from .labels import short
 from .settings import settings
+from .untold import NO_CONDITIONS
 
 METADATA, LOCK = "run_metadata.json", "tb.lock"
 UNKNOWN = ", version unknown"
 DATASET = re.compile(r"(?P<name>.+?)(@|:|==)(?P<version>[^@:=]+)\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """One run. `planned` trials by its metadata, None where there are none; `time_limit` is the
     multiple of each task's own, `agent_timeout_s` what was set for all of them instead; `resumed`:
@@ -32,6 +35,16 @@ class Run:
     time_limit: float | None = None
     agent_timeout_s: float | None = None
     resumed: bool = False
+
+    @cached_property
+    def conditions(self) -> Facts:
+        """What surrounded all of its trials."""
+        return {
+            **NO_CONDITIONS,
+            "slots": self.n_concurrent,
+            "time_limit": self.time_limit,
+            "agent_timeout_s": self.agent_timeout_s,
+        }
 
     @property
     def levels(self) -> Levels:

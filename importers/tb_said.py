@@ -40,16 +40,16 @@ class Tally:
 
     def _add(self, trial: ForeignTrial) -> None:
         (only,) = trial.attempts
-        reward, mode = only.evidence.reward, only.origin.mode
+        reward, mode = only.reward, only.mode
         self.trials += 1
         self.resolved += reward == 1.0
         self.missing += reward is None
         self.silent += reward == 0.0 and mode in SILENCE
         self.late += reward == 1.0 and mode == "agent_timeout"
-        self.undated += only.clocks.received_at is None
+        self.undated += only.clocks["received_at"] is None
         self.undeclared += not trial.levels
         told = only.conditions
-        self.unlimited += told.time_limit is None and told.agent_timeout_s is None
+        self.unlimited += told["time_limit"] is None and told["agent_timeout_s"] is None
 
     def __iadd__(self, other: "Tally") -> "Tally":
         for name in self.__slots__:

@@ -6,20 +6,26 @@ Source: Terminal-Bench 0.2, `terminal_bench.harness.models.TrialResults`.
 from typing import Any, NamedTuple
 
 from ..models.band import Band
-from ..models.conditions import UNRECORDED, Clocks, Conditions, Usage
+from ..models.conditions import UNRECORDED
 from ..models.errors import SourceFault
-from ..models.foreign import ForeignAttempt, ForeignTrial
-from ..models.origin import Origin
+from ..models.foreign import (
+    Facts,
+    ForeignAttempt,
+    ForeignTrial,
+    told_clocks,
+    told_origin,
+    told_usage,
+)
 from .bounded import Where
 from .ending import Ending, evidence_of
-from .fields import count, word
+from .fields import count, part, word
 from .json_bounded import Object
 from .labels import label
 from .moments import between, hour_of, moment, seconds
 from .overlap import Neighbours
 from .reading import Choices
 from .tb_run import Run
-from .untold import NO_CONDITIONS, named_task
+from .untold import named_task
 
 NO_BAND = Band(name=UNRECORDED, stated=False)
 MOMENTS = (
@@ -29,74 +35,77 @@ MOMENTS = (
 
 
 class Told(NamedTuple):
-    """A trial as some file tells it, and where in the file."""
+    """A trial as some file tells it, where in the file, and the trial's own id."""
 
     path: Where
     place: str
     raw: Object
+    id: str
 
 
-def identity_of(path: Where, place: str, raw: Object) -> str:
-    """The trial's own id; of the oldest results, its run's and its own name.
+def told_in(path: Where, place: str, value: object) -> Told:
+    """A trial in some place of a file. Its id is its own; of the oldest results, its run's and its
+    own name.
 
     Raises:
-        SourceFault: it has neither.
+        SourceFault: it has neither, or is no object.
     """
+    raw = part(path, place, value)
     id_ = word(raw.get("id")) or word(raw.get("uuid"))
-    return id_ or label(path, f"{place}.trial_name", raw.get("trial_name"))
+    return Told(path, place, raw, id_ or label(path, f"{place}.trial_name", raw.get("trial_name")))
 
 
-def clocks_of(path: Where, place: str, raw: Object) -> Clocks:
+def clocks_of(told: Told) -> Facts:
     """The clocks of a trial.
 
     Raises:
         SourceFault: a time is none.
     """
+    path, place, raw, _ = told
     try:
-        at = {name: seconds(raw.get(name)) for name in MOMENTS}
+        moments = [seconds(raw.get(name)) for name in MOMENTS]
     except (TypeError, ValueError):
-        at = {name: moment(path, f"{place}.{name}", raw.get(name)) for name in MOMENTS}
-    started = at["trial_started_at"]
-    return Clocks(
+        moments = [moment(path, f"{place}.{name}", raw.get(name)) for name in MOMENTS]
+    started, agent_start, agent_end, test_start, test_end, ended = moments
+    return told_clocks(
         received_at=started,
         prepare_s=None,
-        start_s=between(started, at["agent_started_at"]),
+        start_s=between(started, agent_start),
         setup_s=None,
-        agent_s=between(at["agent_started_at"], at["agent_ended_at"]),
-        verifier_s=between(at["test_started_at"], at["test_ended_at"]),
+        agent_s=between(agent_start, agent_end),
+        verifier_s=between(test_start, test_end),
         stop_s=None,
-        ended_at=at["trial_ended_at"],
+        ended_at=ended,
     )
 
 
 def trial_of(
-    told: Told, clocks: Clocks, run: Run, around: Neighbours, choices: Choices
+    told: Told, clocks: Facts, run: Run, around: Neighbours, choices: Choices
 ) -> ForeignTrial:
     """A trial of a run, with its clocks and its neighbours.
 
     Raises:
         SourceFault: a field holds what it cannot hold.
     """
-    path, place, raw = told
+    path, place, raw, id_ = told
     task = label(path, f"{place}.task_id", raw.get("task_id"))
-    id_ = identity_of(path, place, raw)
     mode = word(raw.get("failure_mode"))
     judged = choices.modes.word(mode)
     reward = _reward(path, place, raw)
-    walls: dict[Any, float | None] = {"agent": clocks.agent_s}
-    if reward is not None or clocks.verifier_s is not None:
-        walls["verifier"] = clocks.verifier_s
+    walls: dict[Any, float | None] = {"agent": clocks["agent_s"]}
+    if reward is not None or clocks["verifier_s"] is not None:
+        walls["verifier"] = clocks["verifier_s"]
     attempt = ForeignAttempt(
         evidence=evidence_of(
             Ending(judged, mode, reward=reward, walls=walls, settled=choices.modes.settles(mode))
         ),
         conditions=_conditions(clocks, run, around),
-        usage=Usage(
+        usage=told_usage(
             input_tokens=count(raw.get("total_input_tokens")),
             output_tokens=count(raw.get("total_output_tokens")),
         ),
         clocks=clocks,
-        origin=Origin(
+        origin=told_origin(
             kind="terminal-bench",
             id=id_,
             run=run.name,
@@ -116,20 +125,16 @@ def trial_of(
     )
 
 
-def _conditions(clocks: Clocks, run: Run, around: Neighbours) -> Conditions:
-    hour = hour_of(clocks.received_at)
-    return NO_CONDITIONS.model_copy(
-        update={
-            "slots": run.n_concurrent,
-            "co_running_start": around.start,
-            "co_running_peak": around.peak,
-            "co_running_end": around.end,
-            "hour_utc": hour.hour_utc,
-            "weekday": hour.weekday,
-            "time_limit": run.time_limit,
-            "agent_timeout_s": run.agent_timeout_s,
-        }
-    )
+def _conditions(clocks: Facts, run: Run, around: Neighbours) -> Facts:
+    hour = hour_of(clocks["received_at"])
+    return {
+        **run.conditions,
+        "co_running_start": around.start,
+        "co_running_peak": around.peak,
+        "co_running_end": around.end,
+        "hour_utc": hour.hour_utc,
+        "weekday": hour.weekday,
+    }
 
 
 def _reward(path: Where, place: str, raw: Object) -> float | None:

@@ -3,10 +3,11 @@
 from functools import lru_cache
 from pathlib import Path
 
-from ..models.conditions import UNRECORDED, Clocks, Conditions
+from ..models.conditions import UNRECORDED
+from ..models.foreign import told_clocks, told_conditions, told_usage
 from ..models.task import Task
 
-NO_CLOCKS = Clocks(
+NO_CLOCKS = told_clocks(
     received_at=None,
     prepare_s=None,
     start_s=None,
@@ -17,7 +18,7 @@ NO_CLOCKS = Clocks(
     ended_at=None,
 )
 
-NO_CONDITIONS = Conditions(
+NO_CONDITIONS = told_conditions(
     node=UNRECORDED,
     node_profile=None,
     runtime=UNRECORDED,
@@ -27,6 +28,8 @@ NO_CONDITIONS = Conditions(
     hour_utc=None,
     weekday=None,
 )
+
+NO_USAGE = told_usage()
 
 
 @lru_cache(maxsize=4096)

@@ -23,6 +23,7 @@ MAY_IMPORT = {  # a room may import the rooms named here, and itself
 }
 ONLY_HERE = {  # a third-party package, and the only places that may import it
     "sqlmodel": ("models/ledger",),
+    "orjson": ("models/ledger/foreign_json.py",),
     "alembic": ("models/ledger/migrat",),
     "sqlalchemy": ("models/ledger", "scheduler", "analysis/read", "cli"),
     "harbor": ("workers/harness/harbor",),

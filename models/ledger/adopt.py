@@ -5,35 +5,25 @@ nothing. All writes of one `transaction` stand or fall together, so that a file 
 be broken leaves nothing behind.
 """
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import batched
+from itertools import chain
 
 from sqlalchemy import Engine, select
 from sqlalchemy.engine import Connection
 
-from ... import __version__
-from ..classify import classify
 from ..foreign import ForeignTrial
-from ..message import AttemptRecord
-from ..outcome import Outcome
-from ..trial import attempt_id
-from .attempts import JUDGED, judgement
-from .bulk import Row, insert_rows, update_rows
+from .bulk import among, insert_rows, update_rows
 from .events import write_event
-from .foreign_nouns import LOOKUP, ForeignNouns, Place
+from .foreign_nouns import ForeignNouns, Place
+from .foreign_told import ATTEMPTS, ToldTrial, told_trial
 from .ingest import count
 from .tables import ATTEMPT, CELL, TRIAL
 from .writing import writing
 
 TRIALS = ("id", "experiment", "accepted", *Place._fields)
-ATTEMPTS = (
-    *("id", "experiment", "trial", "number", "node", "state", "ended_at", "record"),
-    *JUDGED,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +39,6 @@ class Adopted:
         return Adopted(
             self.new + other.new, self.known + other.known, self.conflicts + other.conflicts
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A trial as it is to be written: its id, its attempts' records and what they mean."""
-
-    id: str
-    trial: ForeignTrial
-    records: tuple[AttemptRecord, ...]
-    texts: tuple[str, ...]
-
-    def says(self, texts: Sequence[str]) -> bool:
-        """Other records of the trial tell the same facts; where they were read does not count."""
-        if self.texts == tuple(texts):
-            return True
-        others = [AttemptRecord.decode(text) for text in texts]
-        return [(r.evidence, r.clocks) for r in self.records] == [
-            (r.evidence, r.clocks) for r in others
-        ]
 
 
 class Adoption:
@@ -102,117 +73,70 @@ class Adoption:
         finally:
             self._connection = None
 
-    def take(self, trials: Iterable[ForeignTrial]) -> Adopted:
+    def told(self, trials: Iterable[ForeignTrial]) -> list[ToldTrial]:
+        """Trials made ready to be taken in; nothing is written yet."""
+        return [told_trial(self._experiment, trial) for trial in trials]
+
+    def take(self, trials: Iterable[ToldTrial]) -> Adopted:
         """Take trials in; call it inside a `transaction`."""
         assert self._connection is not None, "take() belongs inside transaction()"
         assert self._nouns is not None
-        told, twice, conflicts = self._distinct(trials)
-        stored = _stored(self._connection, list(told))
+        told, twice, conflicts = _distinct(trials)
+        stored = _stored(self._connection, told)
         for id_ in stored.keys() & told.keys():
             if told[id_].says(stored[id_]):
                 twice += 1
             else:
-                conflicts.append(told[id_].trial.identity)
+                conflicts.append(told[id_].identity)
         new = [one for id_, one in told.items() if id_ not in stored]
         if new:
-            self._nouns.grow(self._connection, [one.trial for one in new])
-            _write(self._connection, new, self._nouns)
+            places = self._nouns.grow(self._connection, new)
+            _write(self._connection, self._experiment, new, places)
         for identity in conflicts:
             write_event(self._connection, self._experiment, "conflicting import", identity)
         return Adopted(len(new), twice, tuple(conflicts))
 
-    def _distinct(self, trials: Iterable[ForeignTrial]) -> tuple[dict[str, _Told], int, list[str]]:
-        """Trials by id, the first of each; how many came again, and which came otherwise."""
-        told: dict[str, _Told] = {}
-        twice, conflicts = 0, list[str]()
-        for trial in trials:
-            one = _told(self._experiment, trial)
-            first = told.setdefault(one.id, one)
-            if first is one:
-                continue
-            if first.says(one.texts):
-                twice += 1
-            else:
-                conflicts.append(trial.identity)
-        return told, twice, conflicts
+
+def _distinct(trials: Iterable[ToldTrial]) -> tuple[dict[str, ToldTrial], int, list[str]]:
+    """Trials by id, the first of each; how many came again, and which came otherwise."""
+    told: dict[str, ToldTrial] = {}
+    twice, conflicts = 0, list[str]()
+    for one in trials:
+        first = told.setdefault(one.id, one)
+        if first is one:
+            continue
+        if first.says(one.texts):
+            twice += 1
+        else:
+            conflicts.append(one.identity)
+    return told, twice, conflicts
 
 
-def foreign_id(experiment: str, identity: str) -> str:
-    """The id of an imported trial: 16 hex digits of its experiment and identity."""
-    return hashlib.sha256(f"{experiment}\x00{identity}".encode()).hexdigest()[:16]
-
-
-def _told(experiment: str, trial: ForeignTrial) -> _Told:
-    id_ = foreign_id(experiment, trial.identity)
-    records = tuple(
-        AttemptRecord(
-            version=1,
-            attempt_id=attempt_id(id_, number),
-            trial_id=id_,
-            experiment=experiment,
-            number=number,
-            evidence=attempt.evidence,
-            conditions=attempt.conditions,
-            usage=attempt.usage,
-            clocks=attempt.clocks,
-            worker_version=__version__,
-            origin=attempt.origin,
-        )
-        for number, attempt in enumerate(trial.attempts, start=1)
-    )
-    texts = tuple(record.model_dump_json(exclude_unset=True) for record in records)
-    return _Told(id_, trial, records, texts)
-
-
-def _stored(connection: Connection, trials: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _stored(connection: Connection, trials: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The records of the trials that are there already, in the order of their attempts."""
-    there: list[str] = []
-    for some in batched(trials, LOOKUP):
-        there += connection.scalars(select(TRIAL.c.id).where(TRIAL.c.id.in_(some)))
-    texts: dict[str, tuple[str, ...]] = {id_: () for id_ in there}
-    for some in batched(there, LOOKUP):
-        query = (
+    there = select(TRIAL.c.id).where(among(connection, TRIAL.c.id, trials))
+    texts: dict[str, tuple[str, ...]] = {id_: () for id_ in connection.scalars(there)}
+    if texts:
+        records = (
             select(ATTEMPT.c.trial, ATTEMPT.c.record)
-            .where(ATTEMPT.c.trial.in_(some))
+            .where(among(connection, ATTEMPT.c.trial, texts))
             .order_by(ATTEMPT.c.number)
         )
-        for trial, text in connection.execute(query):
+        for trial, text in connection.execute(records):
             texts[trial] += (text,)
     return texts
 
 
-def _write(connection: Connection, new: Sequence[_Told], nouns: ForeignNouns) -> None:
-    trials: list[Row] = []
-    attempts: list[Row] = []
-    counted: list[tuple[int, Outcome]] = []
-    planned: Counter[int] = Counter()
-    for one in new:
-        place = nouns.place(one.trial)
-        outcomes = [classify(record.evidence) for record in one.records]
-        accepted = None
-        if outcomes and outcomes[-1].verdict != "cancelled":
-            accepted = one.records[-1].attempt_id
-            counted.append((place.cell, outcomes[-1]))
-        planned[place.cell] += 1
-        trials.append((one.id, nouns.experiment, accepted, *place))
-        attempts += map(_attempt_row, one.records, one.texts, outcomes)
-    insert_rows(connection, TRIAL, TRIALS, trials)
-    insert_rows(connection, ATTEMPT, ATTEMPTS, attempts)
+def _write(
+    connection: Connection, experiment: str, new: Sequence[ToldTrial], places: Sequence[Place]
+) -> None:
+    placed = list(zip(new, places, strict=True))
+    rows = ((one.id, experiment, one.accepted, *place) for one, place in placed)
+    insert_rows(connection, TRIAL, TRIALS, rows)
+    insert_rows(connection, ATTEMPT, ATTEMPTS, chain.from_iterable(one.attempts for one in new))
+    counted = [(place.cell, one.outcome) for one, place in placed if one.outcome is not None]
     if counted:
         count(connection, counted)
+    planned = Counter(place.cell for place in places)
     more = ((more, cell) for cell, more in sorted(planned.items()))
     update_rows(connection, CELL, ("planned",), more, add=True)
-
-
-def _attempt_row(record: AttemptRecord, text: str, outcome: Outcome) -> Row:
-    return (
-        record.attempt_id,
-        record.experiment,
-        record.trial_id,
-        record.number,
-        record.conditions.node,
-        "ended",
-        record.clocks.ended_at,
-        text,
-        *judgement(outcome),
-    )

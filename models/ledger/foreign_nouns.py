@@ -15,9 +15,10 @@ from sqlalchemy.engine import Connection
 from ... import __version__
 from ..conditions import UNRECORDED
 from ..experiment import Experiment
-from ..foreign import ForeignTrial
 from ..trial import CellKey
+from ..waves import Levels
 from .foreign_known import FINGERPRINT, Key, Known, known, to_json
+from .foreign_told import ToldTrial
 from .tables import BAND, CELL, ENTRY, EXPERIMENT, TASK, WAVE
 
 LOOKUP = 500  # keys per query: below every database's limit of parameters
@@ -48,9 +49,10 @@ class ForeignNouns:
         if self._known.factors is None:
             self._known.factors = tuple(factors)
         self._trials = sum(self._known.samples.values())
+        self._levels: dict[Levels, Levels] = {}  # as told, as the experiment's cells have them
 
-    def grow(self, connection: Connection, trials: Sequence[ForeignTrial]) -> None:
-        """Write down every noun of these trials that is not there yet."""
+    def grow(self, connection: Connection, trials: Sequence[ToldTrial]) -> list[Place]:
+        """The places of new trials; every noun of theirs that is not there yet is written down."""
         self._grow_entries_and_bands(connection, trials)
         new = {t.task.name: t.task for t in trials if t.task.name not in self._known.tasks}
         self._known.tasks |= new.keys()
@@ -63,25 +65,27 @@ class ForeignNouns:
             ),
         )
         self._grow_waves(connection, trials)
-        self._grow_cells(connection, {self._key(trial) for trial in trials})
+        keys = [self._key(trial) for trial in trials]
+        self._grow_cells(connection, set(keys))
+        return [self._place(trial, key) for trial, key in zip(trials, keys, strict=True)]
 
-    def place(self, trial: ForeignTrial) -> Place:
-        """The place of a new trial; its nouns must have been grown."""
-        cell = self._known.cells[self._key(trial)]
+    def _place(self, trial: ToldTrial, key: Key) -> Place:
+        cell = self._known.cells[key]
         sample = self._known.samples.get(cell, 0)
         self._known.samples[cell] = sample + 1
         self._trials += 1
         wave = self._known.waves[trial.entry.name, trial.run]
         return Place(cell, sample, wave, self._trials - 1)
 
-    def _key(self, trial: ForeignTrial) -> Key:
-        told = dict(trial.levels)
-        levels = tuple((name, told.get(name, UNRECORDED)) for name in self._known.factors or ())
+    def _key(self, trial: ToldTrial) -> Key:
+        levels = self._levels.get(trial.levels)
+        if levels is None:
+            told = dict(trial.levels)
+            levels = tuple((name, told.get(name, UNRECORDED)) for name in self._known.factors or ())
+            self._levels[trial.levels] = levels
         return trial.task.name, trial.entry.name, trial.band.name, levels
 
-    def _grow_entries_and_bands(
-        self, connection: Connection, trials: Sequence[ForeignTrial]
-    ) -> None:
+    def _grow_entries_and_bands(self, connection: Connection, trials: Sequence[ToldTrial]) -> None:
         there = self._known
         entries = {t.entry.name: t.entry for t in trials if t.entry.name not in there.entries}
         bands = {t.band.name: t.band for t in trials if t.band.name not in there.bands}
@@ -125,7 +129,7 @@ class ForeignNouns:
         row |= {"fingerprint": FINGERPRINT, "document": document, "version": __version__}
         connection.execute(insert(EXPERIMENT), row | {"tasks_left_out": "[]"})
 
-    def _grow_waves(self, connection: Connection, trials: Sequence[ForeignTrial]) -> None:
+    def _grow_waves(self, connection: Connection, trials: Sequence[ToldTrial]) -> None:
         runs = {(t.entry.name, t.run): t.levels for t in trials}
         new = {run: levels for run, levels in runs.items() if run not in self._known.waves}
         numbers = {run: len(self._known.waves) + k for k, run in enumerate(new)}

@@ -17,7 +17,7 @@ from .writing import WRITES
 WAIT_FOR_LOCK_S = 30
 WAIT_FOR_SERVER_S = 10
 PAGE_BYTES = 16_384  # a record is some 4 kB: fewer pages to split, write and check
-CACHE_BYTES = 64 * 1024 * 1024
+CACHE_BYTES = LOG_BYTES = 64 * 1024 * 1024  # pages that change often go home seldom
 DRIVERS = {
     "sqlite": "sqlite",
     "sqlite+pysqlite": "sqlite",
@@ -83,6 +83,7 @@ def _make_sqlite_durable(connection: Any, _: object) -> None:
         f"page_size={PAGE_BYTES}",  # of a new file
         f"cache_size=-{CACHE_BYTES // 1024}",
         "journal_mode=WAL",
+        f"wal_autocheckpoint={LOG_BYTES // PAGE_BYTES}",
         "synchronous=NORMAL",
         "foreign_keys=ON",
     ):

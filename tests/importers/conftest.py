@@ -18,6 +18,7 @@ from infranoise.importers.modes import Modes
 from infranoise.importers.modes_builtin import BUILT_IN
 from infranoise.importers.reading import Choices
 from infranoise.importers.table_columns import TableColumns
+from infranoise.models.classify import classify
 from infranoise.models.ledger import reading
 from infranoise.models.ledger.adopt import Adoption
 from infranoise.models.ledger.reading import AttemptLine, CellCounts
@@ -79,13 +80,24 @@ def take(engine: Engine) -> Callable[..., Took]:
         brought = bring(reader, paths, choices, Adoption(engine, "others", reader.factors))
         if "others" not in reading.experiments(engine):
             return Took(brought, [], ())
+        attempts = list(reading.attempts(engine, "others"))
+        for line in attempts:
+            judged_again(line)
         return Took(
             brought,
-            list(reading.attempts(engine, "others")),
+            attempts,
             reading.cell_counts(engine, "others"),
         )
 
     return take_in
+
+
+def judged_again(line: AttemptLine) -> None:
+    """What is kept of an attempt can be read, and means what the ledger says."""
+    assert line.record is not None
+    found = classify(line.record.evidence)
+    told = (line.verdict, line.cause, line.oom, line.reward, line.rule, line.detail)
+    assert told == (found.verdict, found.cause, found.oom, found.reward, found.rule, found.detail)
 
 
 def write(path: Path, value: object) -> Path:

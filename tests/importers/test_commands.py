@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from infranoise.cli import importing
 from infranoise.cli.main import app
 from infranoise.cli.sides import address_of
-from infranoise.importers import bring as bringing
+from infranoise.importers import intake
 from infranoise.models.card import Card
 from infranoise.models.errors import DesignError, LedgerError
 
@@ -292,7 +292,7 @@ def test_an_option_of_the_gate_needs_the_gate(
 def test_an_import_that_is_interrupted_says_how_to_go_on(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bringing, "AT_ONCE", 2)
+    monkeypatch.setattr(intake, "TOGETHER", 2)
     for k in range(3):
         jobs(tmp_path / "jobs", f"j{k}", {"t": 1})
     real, commits = importing.write_source, 0

@@ -8,8 +8,8 @@ from infranoise.importers.harbor import read_harbor
 from infranoise.importers.modes import WORDS, Modes, rules_in
 from infranoise.importers.modes_builtin import BUILT_IN
 from infranoise.importers.reading import Account, Choices
-from infranoise.models.classify import classify
 from infranoise.models.errors import DesignError
+from infranoise.models.ledger.foreign_judged import judged_facts
 
 from .conftest import harbor_job, harbor_result
 
@@ -67,10 +67,10 @@ def test_the_users_word_decides_the_outcome(
     job = harbor_job(tmp_path / "job", result)
     (unit,) = read_harbor([job], Choices(modes), Account())
     ((attempt,),) = [trial.attempts for trial in unit.trials]
-    found = classify(attempt.evidence)
+    found, _ = judged_facts(attempt.evidence)
     assert (found.verdict, found.cause) == outcome
     if reward is None and outcome[0] == "failed":
-        assert "a rule of the importer's own" in attempt.evidence.reward_fault
+        assert "a rule of the importer's own" in attempt.evidence["reward_fault"]
 
 
 def test_without_a_rule_of_the_users_a_missing_verdict_is_nobodys_failure(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_without_a_rule_of_the_users_a_missing_verdict_is_nobodys_failure(tmp_pa
     job = harbor_job(tmp_path / "job", result)
     (unit,) = read_harbor([job], Choices(Modes(BUILT_IN["harbor"])), Account())
     ((attempt,),) = [trial.attempts for trial in unit.trials]
-    assert classify(attempt.evidence).cause == "verifier_error"
+    assert judged_facts(attempt.evidence)[0].cause == "verifier_error"
 
 
 WRONG = {

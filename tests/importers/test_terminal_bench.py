@@ -156,3 +156,27 @@ def test_a_broken_lock_is_a_fault_and_its_trials_go_in(take: Take, tmp_path: Pat
     took = take("terminal-bench", run)
     assert took.outcomes == {"a": ("passed", "")}
     assert took.faults == [f"{run}/tb.lock: run_config: an object belongs here, not a array"]
+
+
+def test_what_lies_beside_told_trials_is_found(take: Take, tmp_path: Path) -> None:
+    run = tb_run(tmp_path / "run", tb_trial("a", 1), tb_trial("a", 2), tb_trial("b"))
+    write(run / "a" / "forgotten" / "results.json", tb_trial("a", 3, resolved=False))
+    took = take("terminal-bench", run)
+    told = [line.record and line.record.origin for line in took.attempts]
+    assert sorted(origin.id for origin in told if origin) == [
+        "trial-a-1", "trial-a-2", "trial-a-3", "trial-b-1"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["../../../elsewhere/t", "linked", ".", "", "gone", "a\x00b"])
+def test_no_name_of_a_trial_leads_out_of_its_task(take: Take, tmp_path: Path, name: str) -> None:
+    """A folder of the run's own task has one folder in it, which the run's file calls otherwise."""
+    write(tmp_path / "elsewhere" / "t" / "results.json", tb_trial("a", resolved=False))
+    told = tb_trial("a") | {"trial_name": name}
+    run = tb_run(tmp_path / "runs" / "run", tb_trial("b"))
+    write(run / "results.json", {"results": [told]})
+    write(run / "a" / "real" / "results.json", tb_trial("a", 2))
+    (run / "a" / "linked").symlink_to(tmp_path / "elsewhere" / "t")
+    took = take("terminal-bench", tmp_path / "runs")
+    assert took.brought.adopted.new == 3
+    assert not took.faults

@@ -7,24 +7,33 @@ import pytest
 from sqlalchemy import Engine
 
 from infranoise.models.band import Band
-from infranoise.models.conditions import UNRECORDED, Clocks, Conditions, Usage
+from infranoise.models.conditions import UNRECORDED
 from infranoise.models.entry import Entry
 from infranoise.models.errors import LedgerError
-from infranoise.models.evidence import Evidence, Fault, Phase
 from infranoise.models.experiment import Experiment
-from infranoise.models.foreign import ForeignAttempt, ForeignTrial
+from infranoise.models.foreign import (
+    Facts,
+    ForeignAttempt,
+    ForeignTrial,
+    told_clocks,
+    told_conditions,
+    told_evidence,
+    told_fault,
+    told_origin,
+    told_phase,
+    told_usage,
+)
 from infranoise.models.ledger import reading
 from infranoise.models.ledger.adopt import Adopted, Adoption
 from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.sources import sources, write_source
-from infranoise.models.origin import Origin
 from infranoise.models.source import Source, Total, Unrecorded
 from infranoise.models.task import Task
 from infranoise.models.trial import CellKey, TrialKey
 from infranoise.models.waves import PlannedTrial, Wave
 
-LOST = Evidence(node_seen="unknown", fault=Fault(cause="evicted", message="gone"))
-CANCELLED = Evidence(node_seen="unknown", cancelled="by its user")
+LOST = told_evidence(node_seen="unknown", fault=told_fault(cause="evicted", message="gone"))
+CANCELLED = told_evidence(node_seen="unknown", cancelled="by its user")
 
 
 @pytest.fixture
@@ -32,14 +41,14 @@ def engine(store: Engine) -> Engine:
     return store
 
 
-def graded(reward: float) -> Evidence:
-    return Evidence(node_seen="unknown", phases=(Phase(name="verifier"),), reward=reward)
+def graded(reward: float) -> Facts:
+    return told_evidence(node_seen="unknown", phases=(told_phase(name="verifier"),), reward=reward)
 
 
-def attempt(evidence: Evidence, name: str = "one") -> ForeignAttempt:
+def attempt(evidence: Facts, name: str = "one") -> ForeignAttempt:
     return ForeignAttempt(
         evidence=evidence,
-        conditions=Conditions(
+        conditions=told_conditions(
             node=UNRECORDED,
             node_profile=None,
             runtime=UNRECORDED,
@@ -49,13 +58,13 @@ def attempt(evidence: Evidence, name: str = "one") -> ForeignAttempt:
             hour_utc=None,
             weekday=None,
         ),
-        usage=Usage(),
-        clocks=Clocks(received_at=None, ended_at=None),
-        origin=Origin(kind="harbor", id=name),
+        usage=told_usage(),
+        clocks=told_clocks(received_at=None, ended_at=None),
+        origin=told_origin(kind="harbor", id=name),
     )
 
 
-def trial(identity: str, *evidence: Evidence, task: str = "t", **levels: str) -> ForeignTrial:
+def trial(identity: str, *evidence: Facts, task: str = "t", **levels: str) -> ForeignTrial:
     return ForeignTrial(
         identity=identity,
         task=Task(name=task, title=task, directory=Path(), content_hash="", environment_hash=""),
@@ -70,7 +79,7 @@ def trial(identity: str, *evidence: Evidence, task: str = "t", **levels: str) ->
 def take(engine: Engine, *trials: ForeignTrial, factors: tuple[str, ...] = ()) -> Adopted:
     adoption = Adoption(engine, "others", factors)
     with adoption.transaction():
-        return adoption.take(trials)
+        return adoption.take(adoption.told(trials))
 
 
 def test_what_is_taken_in_is_counted_in_its_cell(engine: Engine) -> None:
@@ -104,14 +113,14 @@ def test_a_block_that_fails_leaves_nothing_behind_and_the_next_one_goes_in(engin
 
     def broken() -> None:
         with adoption.transaction():
-            adoption.take([trial("a")])
+            adoption.take(adoption.told([trial("a")]))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         broken()
     assert reading.experiments(engine) == ()
     with adoption.transaction():
-        assert adoption.take([trial("a")]).new == 1
+        assert adoption.take(adoption.told([trial("a")])).new == 1
     assert reading.progress(engine, "others") == (1, 1)
 
 
@@ -119,7 +128,7 @@ def test_one_transaction_may_take_many_times(engine: Engine) -> None:
     adoption = Adoption(engine, "others")
     with adoption.transaction():
         for name in ("a", "b", "c"):
-            adoption.take([trial(name)])
+            adoption.take(adoption.told([trial(name)]))
     (cell,) = reading.cell_counts(engine, "others")
     assert (cell.planned, cell.n, cell.passed) == (3, 3, 3)
 
@@ -132,7 +141,7 @@ def test_later_imports_go_on_where_earlier_ones_stopped(engine: Engine) -> None:
     assert [line.sample for line in reading.attempts(engine, "others")] == [0, 1, 0]
 
 
-ENDINGS: dict[str, tuple[tuple[Evidence, ...], str | None]] = {
+ENDINGS: dict[str, tuple[tuple[Facts, ...], str | None]] = {
     "the last attempt counts, whatever the first was": ((LOST, graded(1.0)), "passed"),
     "an earlier success does not hide a later loss": ((graded(1.0), LOST), "infra_error"),
     "a cancelled trial has no outcome": ((CANCELLED,), None),
@@ -152,9 +161,7 @@ def test_a_trial_that_never_ran_is_planned_and_has_no_outcome(engine: Engine) ->
     never = trial("a")
     adoption = Adoption(engine, "others")
     with adoption.transaction():
-        adoption.take(
-            [ForeignTrial(never.identity, never.task, never.entry, never.band, (), "", ())]
-        )
+        adoption.take(adoption.told([never._replace(run="", attempts=())]))
     assert reading.progress(engine, "others") == (0, 1)
 
 
