@@ -19,6 +19,7 @@ STYLE = {
     "leaving": "yellow",
     "silent": "red",
     "other release": "red",
+    "unreadable": "red",
     "left": "dim",
 }
 
@@ -116,7 +117,7 @@ def nodes_table(nodes: Sequence[NodeState]) -> Table:
             ),
             ago(node.silent_s),
             ", ".join(sorted(node.runtimes or ())) or "-",
-            str(node.hello.get("version", "-")),
+            node.hello.version,
         )
     return table
 
@@ -130,6 +131,20 @@ def fleet_line(fleet: Fleet) -> str:
     taken = slots - sum(node.free.slots for node in heard)
     lead = f"{fleet.leader} leads" if fleet.leader else "no scheduler leads"
     return f"nodes: {nodes} · {taken}/{slots} slots taken · {lead}"
+
+
+def fleet_text(fleet: Fleet) -> Text:
+    """The same, and below it the nodes of which this release can make nothing."""
+    return Text("\n").join((Text(fleet_line(fleet)), *left_out(fleet.nodes)))
+
+
+def left_out(nodes: Iterable[NodeState]) -> list[Text]:
+    """A line for each node that is heard of and left out, with its why."""
+    return [
+        Text(f"{node.id} is left out: {node.because}", style="red")
+        for node in nodes
+        if node.fresh and node.because
+    ]
 
 
 def share(part: int, whole: int) -> str:

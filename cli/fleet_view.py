@@ -140,7 +140,7 @@ def per_minute(engine: Engine, standing: live.Standing) -> float:
 def offers(nodes: Sequence[NodeState]) -> tuple[Offer, ...]:
     """What nodes could hold; those that have gone or are not heard of are left out."""
     return tuple(
-        Offer(n.id, n.total, n.runtimes, str(n.hello.get("no_links") or ""))
+        Offer(n.id, n.total, n.runtimes, n.hello.links)
         for n in nodes
         if n.condition in ("up", "drain")
     )
@@ -155,7 +155,8 @@ def _waits(engine: Engine, standing: live.Standing, fleet: Fleet) -> tuple[str, 
         return ("no scheduler leads: start one (infranoise scheduler)",)
     able = [node for node in fleet.nodes if node.takes_trials]
     if not able:
-        return ("no node takes trials now: start a worker (infranoise worker)",)
+        left_out = [f"{n.id}: {n.because}" for n in fleet.nodes if n.fresh and n.because]
+        return ("no node takes trials now: start a worker (infranoise worker)", *left_out)
     experiment = reading.experiment(engine, standing.name)
     tasks = reading.tasks(engine, standing.name)
     refusals = feasible(experiment, tasks, offers(able)).refusals

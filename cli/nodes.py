@@ -11,12 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ..models.errors import DesignError
-from ..models.node import NodeProfile
 from ..models.probe import Probe
 from ..scheduler.envelope import probe_envelope
 from ..scheduler.leases import Leases
 from ..scheduler.node_state import NodeState
-from .fleet_text import nodes_table
+from .fleet_text import left_out, nodes_table
 from .fleet_view import leases_at
 from .status import node_json
 from .stopping import INTERRUPTED, stop_on_signals
@@ -32,7 +31,7 @@ def listed(broker: str, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps([node_json(node) for node in nodes]))
     elif nodes:
-        Console().print(nodes_table(nodes))
+        Console().print(nodes_table(nodes), *left_out(nodes))
     else:
         print("no node has said hello yet: start a worker (infranoise worker)")
     return 0
@@ -42,19 +41,24 @@ def show(broker: str, node: str, *, as_json: bool) -> int:
     """Print what one node is, holds and offers; returns the exit code."""
     with leases_at(broker) as leases:
         found, held = _one(leases, node), leases.holds(node)
-    profile = _profile(found)
-    offered = found.hello.get("runtimes") or {}
+    profile, offered = found.hello.profile, found.hello.runtimes or {}
     if as_json:
         told = profile.model_dump(mode="json") if profile else None
-        speed = found.hello.get("probe")
-        document = {"profile": told, "probe": speed, "runtimes": offered, "under_way": held}
+        document = {
+            "profile": told,
+            "probe": _speed_json(found),
+            "runtimes": dict(offered),
+            "under_way": held,
+        }
         print(json.dumps(node_json(found) | document))
         return 0
     console, table = Console(), Table(box=None, show_header=False, pad_edge=False)
-    console.print(nodes_table([found]))
+    console.print(nodes_table([found]), *left_out([found]))
     for name, why in offered.items():
         table.add_row(Text(f"{name} pods"), Text(why or "offered"))
-    for name, value in _speed(found.hello.get("probe")).items():
+        for link, why_not in found.hello.links.get(name, {}).items():
+            table.add_row(Text(f"  {link}"), Text(f"not: {why_not}"))
+    for name, value in _speed(found.hello.probe).items():
         table.add_row(Text(name), Text(value))
     for name, value in (profile.model_dump() if profile else {}).items():
         table.add_row(Text(name), Text("not readable there" if value is None else str(value)))
@@ -76,35 +80,34 @@ def probe(broker: str, node: str, *, beside: bool, within_s: float, as_json: boo
         if not _one(leases, node).fresh:
             raise DesignError(f"{node} is not heard of; start its worker")
         leases.push([(node, probe_envelope(node, id_, beside=beside))])
-        while (found := _one(leases, node)).hello.get("asked", {}).get("id") != id_:
+        while (found := _one(leases, node)).hello.asked.id != id_:
             if time.monotonic() > deadline:
                 raise DesignError(f"{node} did not answer within {within_s:g} s")
             if stop.wait(ASK_EVERY_S):
                 return INTERRUPTED
-    if why := found.hello["asked"]["why"]:
+    if why := found.hello.asked.why:
         raise DesignError(
             f"{node} was not probed: {why}; ask again later, drain it first, or probe beside them "
             "with --now"
         )
-    _print_speed(node, found.hello["probe"], as_json=as_json)
+    if as_json:
+        print(json.dumps({"node": node, "probe": _speed_json(found)}))
+        return 0
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in _speed(found.hello.probe).items():
+        table.add_row(Text(name), Text(value))
+    Console().print(table)
     return 0
 
 
-def _print_speed(node: str, told: object, *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"node": node, "probe": told}))
-        return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in _speed(told).items():
-        table.add_row(Text(name), Text(value))
-    Console().print(table)
+def _speed_json(node: NodeState) -> dict[str, object] | None:
+    return node.hello.probe.model_dump(mode="json") if node.hello.probe else None
 
 
-def _speed(told: object) -> dict[str, str]:
+def _speed(found: Probe | None) -> dict[str, str]:
     """A probe as rows of words; none where the node was never probed."""
-    if told is None:
+    if found is None:
         return {}
-    found = Probe.model_validate(told)
     at = datetime.fromtimestamp(found.at, UTC).isoformat(sep=" ", timespec="seconds")
     beside = f", beside {found.co_running} attempts" if found.co_running else ""
     rows = {"probed at": f"{at}, {found.took_s:.2g} s of fixed work{beside}"}
@@ -175,8 +178,3 @@ def _empty(leases: Leases, node: str, stop: threading.Event) -> bool:
         if stop.wait(LOOK_EVERY_S):
             return False
     return True
-
-
-def _profile(node: NodeState) -> NodeProfile | None:
-    told = node.hello.get("profile")
-    return NodeProfile.model_validate_json(told) if isinstance(told, str) else None

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ..models.ledger import live
 from ..scheduler.node_state import NodeState
-from .fleet_text import experiment_text, experiments_table, fleet_line
+from .fleet_text import experiment_text, experiments_table, fleet_text
 from .fleet_view import ExperimentView, Fleet, look_at_experiment, look_at_fleet, open_ledger
 
 
@@ -32,7 +32,7 @@ def status(
     console = Console()
     console.print(text)
     if fleet:
-        console.print(Text(fleet_line(fleet)))
+        console.print(fleet_text(fleet))
     if flower:
         console.print(f"Flower: {flower}", markup=False, highlight=False, soft_wrap=True)
     return 0
@@ -71,7 +71,9 @@ def node_json(node: NodeState) -> dict[str, object]:
         "total": asdict(node.total),
         "free": asdict(node.free),
         "runtimes": sorted(node.runtimes or ()),
-        "host": node.hello.get("host"),
-        "pid": node.hello.get("pid"),
-        "version": node.hello.get("version"),
+        "because": node.because,
+        "no_links": {kind: dict(links) for kind, links in node.hello.links.items()},
+        "host": node.hello.host,
+        "pid": node.hello.pid,
+        "version": node.hello.version,
     }

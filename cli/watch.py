@@ -16,6 +16,7 @@ from .fleet_text import (
     experiment_text,
     experiments_table,
     fleet_line,
+    fleet_text,
     nodes_table,
     summary,
 )
@@ -74,7 +75,7 @@ class Watch:
         elif self._standings:
             parts.append(experiments_table(self._standings))
         if self._fleet:
-            parts += [nodes_table(self._fleet.nodes), Text(fleet_line(self._fleet))]
+            parts += [nodes_table(self._fleet.nodes), fleet_text(self._fleet)]
         if self._flower:
             parts.append(Text(f"Flower: {self._flower}"))
         if self._trouble:

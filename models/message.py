@@ -24,6 +24,7 @@ from .errors import WireError
 from .evidence import Evidence
 from .execution import Stream
 from .limits import Limits
+from .link import Network, network_of
 from .node import NodeProfile
 from .origin import Origin
 from .seating import Seat
@@ -31,7 +32,6 @@ from .task import Task
 from .trial import TrialKey
 from .value import Value
 
-Network = Literal["none", "internal", "gateway", "public"]
 RUN_ATTEMPT = "infranoise.attempt"
 PROBE_NODE = "infranoise.probe"
 RECORD_FIELD = "record"
@@ -110,17 +110,8 @@ class AttemptMessage(_Message):
 
     @property
     def network_in_force(self) -> Network:
-        """The network of the pod: the experiment's, unless the task itself wants less.
-
-        A task with an allow-list of its own gets what that names, and, under "gateway", what the
-        experiment allows as well.
-        """
-        wanted = self.task.network_mode
-        if wanted == "no-network":
-            return "none"
-        if wanted == "allowlist" and self.network == "public":
-            return "gateway"
-        return self.network
+        """The network of the pod, as its task and the experiment want it."""
+        return network_of(self.task, self.network)
 
     @property
     def allow_in_force(self) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ A trial that no node could ever hold is refused before anything is queued. A ban
 node only is told: its effect and the node's cannot be told apart.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..models.experiment import Experiment
 from ..models.lease.capacity import Capacity, floor_of
+from ..models.link import link_of
 from ..models.spec import MIB
 from ..models.task import Task
 from .outlook import bound_s
@@ -19,13 +20,17 @@ HOUR_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a node could hold when it is empty; `runtimes` None: it does not tell. `no_links` is
-    why it can make no links of pods; ""."""
+    """What a node could hold when it is empty; `runtimes` None: it does not tell. `no_links` has
+    the links that it cannot make, by kind of pod and name, each with its why."""
 
     node: str
     total: Capacity
     runtimes: frozenset[str] | None = None
-    no_links: str = ""
+    no_links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def why_no(self, link: str, runtime: str) -> str:
+        """Why pods of a kind cannot have a link here; "" if they can."""
+        return self.no_links.get(runtime, {}).get(link, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +54,20 @@ def feasible(experiment: Experiment, tasks: Sequence[Task], offers: Sequence[Off
         names = ", ".join(offer.node for offer in offers)
         why = f"no node offers {experiment.pods.runtime} pods (known: {names})"
         return Feasibility({task.name: why for task in tasks}, ())
-    lacking = [o for o in able if o.no_links] if experiment.needs_links else []
-    if len(lacking) == len(able):
-        why = f"no node can make or cap links of pods ({lacking[0].node}: {lacking[0].no_links})"
-        return Feasibility({task.name: why for task in tasks}, ())
+    linking = {task.name: _linking(experiment, task, able) for task in tasks}
     homes = {
-        (task.name, band.name): _homes(experiment, task, band.name, able)
+        (task.name, band.name): _homes(experiment, task, band.name, linking[task.name])
         for task in tasks
         for band in experiment.bands
     }
     refusals = {
-        task.name: _why(experiment, task, band.name, able)
+        task.name: _why(experiment, task, band.name, able, linking[task.name])
         for task in tasks
         for band in reversed(experiment.bands)
         if not homes[task.name, band.name]
     }
     kept = {key: nodes for key, nodes in homes.items() if key[0] not in refusals}
-    told = [
-        f"{o.node} cannot make or cap links of pods ({o.no_links}): what is sent there ends as "
-        "start_failed; drain it, or mend that"
-        for o in lacking
-    ]
+    told = _passed_by(experiment, (task for task in tasks if task.name not in refusals), able)
     return Feasibility(refusals, (*told, *_confounded(experiment, kept, able)))
 
 
@@ -101,7 +99,42 @@ def _homes(experiment: Experiment, task: Task, band: str, able: Sequence[Offer])
     return frozenset(offer.node for offer in able if offer.total.holds(floor))
 
 
-def _why(experiment: Experiment, task: Task, band: str, able: Sequence[Offer]) -> str:
+def _link(experiment: Experiment, task: Task) -> str:
+    return link_of(task, experiment.pods.network, capped=bool(experiment.factors.egress_mbps))
+
+
+def _linking(experiment: Experiment, task: Task, able: Sequence[Offer]) -> list[Offer]:
+    """The nodes where a task's pods can have their link."""
+    link, runtime = _link(experiment, task), experiment.pods.runtime
+    return [offer for offer in able if not offer.why_no(link, runtime)]
+
+
+def _passed_by(
+    experiment: Experiment, tasks: Iterable[Task], able: Sequence[Offer]
+) -> Iterator[str]:
+    """Nodes that get nothing of some tasks, for their pods could not have their link there."""
+    runtime = experiment.pods.runtime
+    for link in dict.fromkeys(_link(experiment, task) for task in tasks):
+        for offer in able:
+            if why := offer.why_no(link, runtime):
+                yield (
+                    f"{offer.node} gets none of the trials whose pods need the link {link!r}, "
+                    f"which {runtime} pods cannot have there: {why}"
+                )
+
+
+def _why(
+    experiment: Experiment,
+    task: Task,
+    band: str,
+    able: Sequence[Offer],
+    linking: Sequence[Offer],
+) -> str:
+    if not linking:
+        link, runtime = _link(experiment, task), experiment.pods.runtime
+        why = "; ".join(f"{offer.node}: {offer.why_no(link, runtime)}" for offer in able[:3])
+        return f"its pods need the link {link!r}, and no node can give {runtime} pods that ({why})"
+    able = linking
     floor = floor_of(limits_of(experiment, task, band))
     largest = max(able, key=lambda offer: (offer.total.memory_bytes, offer.total.cpu_m))
     return (

@@ -13,7 +13,7 @@ class News:
     """Compares what was with what is, and tells the difference."""
 
     say: Callable[..., None]
-    _nodes: Mapping[str, str] = field(default_factory=dict)
+    _nodes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     _experiments: frozenset[str] = frozenset()
     _home: Counter[str] = field(default_factory=Counter)
 
@@ -38,9 +38,9 @@ class News:
             self.say("lets an experiment go", experiment=name, attempts=self._home.pop(name, 0))
         self._experiments = frozenset(service.windows)
         now = service.roster.conditions
-        for node, state in now.items():
-            if self._nodes.get(node) != state:
-                self.say("node", node=node, state=state)
+        for node, (state, because) in now.items():
+            if self._nodes.get(node) != (state, because):
+                self.say("node", node=node, state=state, because=because)
         for node in self._nodes.keys() - now.keys():
             self.say("node", node=node, state="forgotten")
         self._nodes = now

@@ -13,7 +13,7 @@ in which the others are done.
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -29,7 +29,7 @@ PASS_BY = 64  # how far behind a head that fits nowhere others may be taken from
 class Want:
     """A trial that may start. `since` is when it came to the head of the line (any clock).
 
-    `provider` is whose API it will use; "" where it uses none.
+    `provider` is whose API it will use; "" where it uses none. `link` names the link of its pod.
     """
 
     trial: str
@@ -40,13 +40,15 @@ class Want:
     runtime: str = ""
     wave: int = 0
     provider: str = ""
+    link: str = ""
 
 
 @dataclass(slots=True)
 class Room:
     """What a node has free; `level` is the concurrency in force on it, None while it is empty.
 
-    `runtimes` are the kinds of pods that it offers; None: whatever is asked for.
+    `runtimes` are the kinds of pods that it offers; None: whatever is asked for. `no_links` has the
+    links that it cannot make, by kind of pod and name.
     """
 
     node: str
@@ -55,11 +57,15 @@ class Room:
     level: int | None = None
     running: int = 0
     runtimes: frozenset[str] | None = None
+    no_links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def could_take(self, want: Want) -> bool:
         """Whether the trial may start here when nothing else runs here."""
-        offered = self.runtimes is None or want.runtime in self.runtimes
-        return offered and self.total.holds(want.floor)
+        if self.runtimes is not None and want.runtime not in self.runtimes:
+            return False
+        if want.link in self.no_links.get(want.runtime, ()):
+            return False
+        return self.total.holds(want.floor)
 
     def takes(self, want: Want) -> bool:
         """Whether the trial may start here now."""
@@ -131,12 +137,13 @@ class _Round:
     rooms: list[Room]
     reserved: dict[str, str]
     random: Random
-    refused: dict[tuple[str, int | None, str], list[Capacity]] = field(default_factory=dict)
+    refused: dict[tuple[str, str, int | None, str], list[Capacity]] = field(default_factory=dict)
 
     def best(self, want: Want, line: Line) -> Room | None:
         """The node for a trial, None where it fits nowhere now."""
         capped = want.provider if want.provider in line.provider_room else ""
-        kind = (want.runtime, want.concurrency, f"{line.experiment} {capped}" if capped else "")
+        whose = f"{line.experiment} {capped}" if capped else ""
+        kind = (want.runtime, want.link, want.concurrency, whose)
         refused = self.refused.setdefault(kind, [])
         if any(map(want.floor.holds, refused)):
             return None

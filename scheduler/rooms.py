@@ -36,7 +36,8 @@ def rooms(
             levels.get(node.id) or node.total.slots,
             running[node.id],
             node.runtimes,
+            node.hello.links,
         )
         for node in known.values()
-        if node.id in free and not passed_over(node.id)
+        if node.id in free and not (node.because or passed_over(node.id))
     ]

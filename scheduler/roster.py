@@ -18,12 +18,12 @@ class Roster:
     engine: Engine
     leases: Leases
     known: dict[str, NodeState] = field(default_factory=dict)
-    _told: dict[str, tuple[str, object]] = field(default_factory=dict)
+    _told: dict[str, tuple[NodeProfile, Probe | None]] = field(default_factory=dict)
 
     @property
-    def conditions(self) -> dict[str, str]:
-        """The condition of each."""
-        return {node.id: node.condition for node in self.known.values()}
+    def conditions(self) -> dict[str, tuple[str, str]]:
+        """The condition of each, and why nothing is sent to it, where this release cannot tell."""
+        return {node.id: (node.condition, node.because) for node in self.known.values()}
 
     def look(self, fence: int | None) -> None:
         """See who is there. What silent nodes were sent and have not begun, they never will.
@@ -39,13 +39,11 @@ class Roster:
             self._write_down(node, fence)
 
     def _write_down(self, node: NodeState, fence: int | None) -> None:
-        """Keep what a node tells of itself, where it is new."""
-        profile, probe = node.hello.get("profile"), node.hello.get("probe")
-        if not isinstance(profile, str) or self._told.get(node.id) == (profile, probe):
+        """Keep what a node tells of itself, where it is new and can be read."""
+        profile, probe = node.hello.profile, node.hello.probe
+        if profile is None or node.because or self._told.get(node.id) == (profile, probe):
             return
-        known = NodeProfile.model_validate_json(profile)
-        write_node(self.engine, node.id, known, fence=fence)
+        write_node(self.engine, node.id, profile, fence=fence)
         if probe is not None:
-            speed = Probe.model_validate(probe)
-            write_probe(self.engine, node.id, speed, fence=fence)
+            write_probe(self.engine, node.id, probe, fence=fence)
         self._told[node.id] = (profile, probe)

@@ -9,25 +9,24 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Engine
 
 from ..models.experiment import Experiment
-from ..models.lease.capacity import Capacity, floor_of
+from ..models.lease.capacity import Capacity
 from ..models.ledger import reading
 from ..models.ledger.api_calls import spent
-from ..models.ledger.attempts import Owed, Replay, owed, under_way
+from ..models.ledger.attempts import Owed, Replay, under_way
 from ..models.ledger.keys import trial_keys, wave_levels
 from ..models.ledger.live import node_standings
 from ..models.ledger.open_work import blobs_of
-from ..models.ledger.replays import owed_replays, replays_done, replays_open
-from ..models.ledger.rounds import last_wave_begun
 from ..models.message import AttemptMessage
 from ..models.task import Task
-from ..models.trial import CellKey, TrialKey, attempt_id
-from .orders import band_of, concurrency_by_wave, order
+from ..models.trial import TrialKey, attempt_id
+from .backlog import PIECE, Backlog
+from .orders import concurrency_by_wave, order
 from .passes import Gateway, with_pass
 from .placement import Line, Want
 from .purse import Purse
+from .wants import Wants
 
 FRONT = 512  # trials at the front that are looked at in one round
-SIZE = 2_000  # trials held ready; topped up when half of them are gone
 
 
 @dataclass(slots=True)
@@ -51,7 +50,8 @@ class Window:
     engine: Engine
     experiment: Experiment
     tasks: Mapping[str, Task]
-    concurrency: Mapping[int, int]
+    wants: Wants
+    backlog: Backlog
     began_at: float
     blobs: str = ""
     weight: float = 1.0
@@ -60,14 +60,8 @@ class Window:
     keys: dict[str, TrialKey] = field(default_factory=dict)
     running: dict[str, Running] = field(default_factory=dict)
     spread: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _read_to: int = -1
-    _all_read: bool = False
-    _replays_read: bool = False
-    _last_wave: int | None = None
     _head: tuple[str, float] = ("", 0.0)
-    _floors: dict[tuple[str, str, str], Capacity] = field(default_factory=dict)
     gateway: Gateway | None = None
-    providers: Mapping[str, str] = field(default_factory=dict)
     purse: Purse = field(default_factory=lambda: Purse(None, None))
 
     @classmethod
@@ -77,18 +71,20 @@ class Window:
         Args:
             gateway: what attempts are given a way to.
         """
+        experiment = reading.experiment(engine, name)
+        tasks = {task.name: task for task in reading.tasks(engine, name)}
         window = cls(
             engine,
-            reading.experiment(engine, name),
-            {task.name: task for task in reading.tasks(engine, name)},
-            concurrency_by_wave(wave_levels(engine, name)),
+            experiment,
+            tasks,
+            Wants(experiment, tasks, concurrency_by_wave(wave_levels(engine, name))),
+            Backlog(engine, name),
             began_at=time.time(),
             blobs=blobs_of(engine, name),
             gateway=gateway,
         )
         for one in node_standings(engine, name):  # whoever led before, bands stay evenly spread
             window.spread[one.band, one.node] = one.ended
-        window.providers = providers_of(window.experiment)
         window.look_at_money()
         placed = under_way(engine, name)
         window._learn([one.owed.id for one in placed.values()])
@@ -100,7 +96,7 @@ class Window:
     @property
     def finished(self) -> bool:
         """Whether nothing is owed and nothing runs."""
-        return self._idle and self._all_read and self._replays_read
+        return self._idle and self.backlog.empty
 
     @property
     def out_of_money(self) -> bool:
@@ -129,8 +125,8 @@ class Window:
         """Send nothing more; what runs goes on. What was held ready is read again on `resume`."""
         if not self.paused:
             self.ready.clear()
-            self.paused, self._read_to = True, -1
-            self._all_read = self._replays_read = False
+            self.backlog.begin_again()
+            self.paused = True
 
     def resume(self) -> None:
         """Send again what is owed."""
@@ -138,38 +134,19 @@ class Window:
 
     def end_with_begun_waves(self) -> None:
         """Send nothing of waves that have not begun; those that have are run to their end."""
-        self._last_wave = last_wave_begun(self.engine, self.experiment.name)
+        last = self.backlog.end_with_begun_waves()
         for trial in list(self.ready.values()):
-            if not trial.replay and trial.wave > self._last_wave:
+            if not trial.replay and trial.wave > last:
                 del self.ready[trial.id]
 
     def top_up(self, fence: int | None = None) -> None:
-        """Read more of what is owed when little of it is left."""
-        if self._all_read:
-            self._read_replays(fence)
-        elif len(self.ready) <= SIZE // 2:
-            self._read_trials()
-
-    def _read_trials(self) -> None:
-        name = self.experiment.name
-        more = owed(self.engine, name, after=self._read_to, limit=SIZE, last_wave=self._last_wave)
-        self._all_read = len(more) < SIZE
-        if more:
-            self._read_to = more[-1].position
-            self._hold(more)
-
-    def _read_replays(self, fence: int | None) -> None:
-        """Once all else is done: what is to be replayed, until the ledger says that all is."""
-        if not self._idle or self._replays_read:
-            return
-        name = self.experiment.name
-        more = owed_replays(self.engine, self.experiment) if replays_open(self.engine, name) else ()
-        self._hold(more)
-        if not more:
-            self._replays_read = True
-            replays_done(self.engine, name, fence=fence)
-
-    def _hold(self, more: Sequence[Owed]) -> None:
+        """Read more of what is owed when little of it is left; replays once all else is done."""
+        more: Sequence[Owed] = ()
+        if not self.backlog.all_read:
+            if len(self.ready) <= PIECE // 2:
+                more = self.backlog.trials()
+        elif self._idle and not self.backlog.replays_read:
+            more = self.backlog.replays(self.experiment, fence)
         self.ready.update((trial.id, trial) for trial in more)
         self._learn([one.id for one in more])
 
@@ -188,16 +165,11 @@ class Window:
 
     def _affordable(self, wants: list[Want]) -> list[Want]:
         """What may begin within the budget; trials that cost nothing always may."""
-        paid = sum(bool(one.provider) for one in self.running.values())
-        left = self.purse.affords(paid)
+        left = self.purse.affords(sum(bool(one.provider) for one in self.running.values()))
         if left is None:
             return wants
-        kept = []
-        for want in wants:
-            if not want.provider or left > 0:
-                left -= bool(want.provider)
-                kept.append(want)
-        return kept
+        paid = itertools.count()
+        return [want for want in wants if not want.provider or next(paid) < left]
 
     def _provider_room(self) -> dict[str, int]:
         busy = Counter(one.provider for one in self.running.values())
@@ -249,37 +221,16 @@ class Window:
         return with_pass(leased, self.experiment, self.gateway)
 
     def _want(self, trial: Owed) -> Want:
-        cell = self.keys[trial.id].cell
-        level, runtime = self.concurrency.get(trial.wave), self.experiment.pods.runtime
-        band = trial.replay.ceiling if trial.replay else cell.band
-        floor = self._floor(cell, band, trial.replay)
-        provider = self.providers.get(cell.entry, "")
-        return Want(
-            trial.id, band, floor, level, runtime=runtime, wave=trial.wave, provider=provider
-        )
+        return self.wants.of(trial, self.keys[trial.id].cell)
 
     def _begin(self, attempt: str, trial: Owed, node: str) -> None:
         want = self._want(trial)
         self.running[attempt] = Running(trial, node, want.floor, want.concurrency, want.provider)
 
-    def _floor(self, cell: CellKey, name: str, replay: Replay | None) -> Capacity:
-        known = self._floors.get((cell.task, cell.band, name))
-        if known is None:
-            spec = self.tasks[cell.task].spec.or_default(self.experiment.pods.default_spec)
-            band = band_of(self.experiment, cell.band, replay)
-            known = self._floors[cell.task, cell.band, name] = floor_of(band.limits(spec))
-        return known
-
     def _learn(self, trials: list[str]) -> None:
         missing = [trial for trial in trials if trial not in self.keys]
         if missing:
             self.keys |= trial_keys(self.engine, self.experiment.name, missing)
-
-
-def providers_of(experiment: Experiment) -> dict[str, str]:
-    """The provider of each entry whose model has one, by the entry's name."""
-    served = {entry.name: experiment.served(entry) for entry in experiment.entries}
-    return {name: one.provider for name, one in served.items() if one is not None}
 
 
 def attempt_of(trial: Owed) -> str:

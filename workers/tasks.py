@@ -27,8 +27,7 @@ from .bundles import Bundles
 from .capacity import capacity_here
 from .lease import Membership
 from .leaving import Leaving, stop_all, withdraw
-from .network.shaping import why_no_links
-from .offers import offers
+from .offers import no_links, offers
 from .runtimes import Runtimes
 from .slots import Slots
 from .tending import Tending
@@ -85,8 +84,8 @@ def membership() -> Membership:
         "pid": os.getpid(),
     }
     if not settings.tethered:  # the run that holds the tether has chosen its runtime itself
-        hello["no_links"] = why_no_links()
-        hello["runtimes"] = offers(runtimes(), settings.runtimes)
+        offered = offers(runtimes(), settings.runtimes)
+        hello |= {"runtimes": offered, "links": no_links(runtimes(), offered)}
     here, alive = capacity_here(settings), Alive(settings.alive)
     return Membership.of(settings.broker, settings.node, here, stop_lost, hello, alive)
 

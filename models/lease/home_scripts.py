@@ -49,11 +49,12 @@ local out = {}
 for _, node in ipairs(redis.call('ZRANGEBYSCORE', P .. 'beats', now() - ARGV[1], '+inf')) do
   local got = redis.call('HMGET', P .. 'node:' .. node,
     'state', 'free_cpu', 'free_memory', 'free_slots')
-  if got[1] == 'up' then
+  local cpu, memory, slots = tonumber(got[2]), tonumber(got[3]), tonumber(got[4])
+  if got[1] == 'up' and cpu and memory and slots then
     out[#out + 1] = node
-    out[#out + 1] = tonumber(got[2])
-    out[#out + 1] = tonumber(got[3])
-    out[#out + 1] = tonumber(got[4])
+    out[#out + 1] = cpu
+    out[#out + 1] = memory
+    out[#out + 1] = slots
   end
 end
 return out

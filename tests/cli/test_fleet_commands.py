@@ -8,17 +8,22 @@ import pytest
 from typer.testing import CliRunner
 
 from infranoise.cli.asked_experiment import asked_experiment
+from infranoise.cli.fleet_text import fleet_text
+from infranoise.cli.fleet_view import Fleet
 from infranoise.cli.flower import command, variables
 from infranoise.cli.flower_config import format_task
 from infranoise.cli.logs import kept
 from infranoise.cli.main import app
 from infranoise.cli.scheduler_service import say_json, say_plainly
 from infranoise.cli.secret_files import from_files
+from infranoise.cli.status import fleet_json
 from infranoise.cli.submit import decided, place_for
 from infranoise.cli.worker import Asked
 from infranoise.models.errors import BrokerError, DesignError
 from infranoise.models.lease.capacity import Capacity
 from infranoise.scheduler.feasibility import Offer
+from infranoise.scheduler.hello import Hello
+from infranoise.scheduler.node_state import NodeState
 
 COMMANDS = (
     *("scheduler", "worker", "flower", "submit", "status", "watch", "pause", "resume", "cancel"),
@@ -191,6 +196,21 @@ class TestBlobs:
     )
     def test_a_place_means_the_same_on_every_machine(self, asked: str, place: str) -> None:
         assert place_for(asked, "any") == place
+
+
+def test_a_node_that_is_left_out_is_told_with_its_why_and_the_others_beside_it() -> None:
+    room = Capacity(1000, 1 << 30, 2)
+    read = NodeState("n1", "up", room, room, 0.1, Hello())
+    newer = NodeState("n2", "up", room, room, 0.1, Hello(version="9.9", unread="profile.qubits: ?"))
+    said = fleet_text(Fleet((read, newer), "leader")).plain
+    assert "1 up, 1 unreadable" in said
+    assert "n2 is left out: its worker is infranoise 9.9" in said
+    assert "profile.qubits" in said
+    told = fleet_json(Fleet((read, newer), "leader"))["nodes"]
+    assert [(one["condition"], bool(one["because"])) for one in told] == [  # type: ignore[attr-defined]
+        ("up", False),
+        ("unreadable", True),
+    ]
 
 
 def test_logs_that_were_not_kept_come_from_the_record(make_record) -> None:  # type: ignore[no-untyped-def]

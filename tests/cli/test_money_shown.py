@@ -17,7 +17,8 @@ from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.store import open_store
 from infranoise.models.provider import Tokens
 from infranoise.models.task import Task
-from infranoise.scheduler.leases import NodeState
+from infranoise.scheduler.hello import Hello
+from infranoise.scheduler.node_state import NodeState
 from infranoise.scheduler.plan import plan
 
 ROOM = Capacity(cpu_m=8000, memory_bytes=1 << 40, slots=4)
@@ -46,7 +47,7 @@ def test_the_cost_so_far_and_a_spent_budget_are_shown(
                    route="/v1/chat/completions", at=1.0, ending="complete", status=200,
                    total_s=1.0, tokens=Tokens(input=5), cost_usd=1.5)  # fmt: skip
     take_calls(engine, [call])
-    node = NodeState("n", "up", ROOM, ROOM, 0.1, {"runtimes": {"process": ""}})
+    node = NodeState("n", "up", ROOM, ROOM, 0.1, Hello(runtimes={"process": ""}))
     view = look_at_experiment(engine, "small", Fleet((node,), "leader"))
     assert f"1.50 of {budget_usd:.2f} USD in 1 calls" in summary(view)
     assert any("its budget is spent" in why for why in view.waits) == waits

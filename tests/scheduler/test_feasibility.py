@@ -94,7 +94,8 @@ def test_a_plan_that_is_over_within_one_hour_is_told(
 def test_links_that_no_node_can_make_are_refused_and_those_that_some_cannot_are_told(
     check: Check,
 ) -> None:
-    weak = replace(node("weak"), no_links="links are made by root alone")
+    refused = {"process": {"internal, capped": "links are made by root alone"}}
+    weak = replace(node("weak"), no_links=refused)
     asked: dict[str, object] = {
         "factors": {"egress_mbps": ["unlimited", 10]},
         "pods": {"runtime": "process", "network": "internal"},
@@ -102,5 +103,12 @@ def test_links_that_no_node_can_make_are_refused_and_those_that_some_cannot_are_
     assert "weak: links are made by root" in check(weak, **asked).refusals["suite/one"]
     found = check(weak, node("a"), node("b"), **asked)
     assert not found.refusals
-    assert "what is sent there ends as start_failed" in found.warnings[0]
+    assert "weak gets none of the trials whose pods need the link" in found.warnings[0]
     assert check(weak, node("a"), node("b")) == Feasibility({}, ())
+
+
+def test_a_node_that_can_make_the_link_must_hold_the_floor_as_well(check: Check) -> None:
+    refused = {"process": {"internal": "links are made by root alone"}}
+    large = replace(node("large"), no_links=refused)
+    found = check(large, node("small", gib=2), pods={"runtime": "process", "network": "internal"})
+    assert "the largest, small, has 4 cpus and 2048 MiB" in found.refusals["suite/one"]

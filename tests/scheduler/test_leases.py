@@ -12,6 +12,7 @@ from infranoise.models.lease import keys
 from infranoise.models.lease.capacity import Capacity
 from infranoise.models.lease.keys import DIALECT
 from infranoise.models.lease.prelude import GAP_MS, HOLD_MS
+from infranoise.models.node import NodeProfile
 from infranoise.scheduler.broker import embedded
 from infranoise.scheduler.leases import Grant, Leases
 from infranoise.workers.lease import Membership
@@ -247,6 +248,45 @@ def test_a_node_that_keeps_leases_in_another_way_gets_nothing(
     (node,) = leases.nodes()
     assert node.condition == condition
     assert node.takes_trials == (condition == "up")
+
+
+NEWER = NodeProfile(architecture="x86_64", kernel="6.1").model_dump_json()[:-1] + ', "qubits": 5}'
+UNREADABLE: dict[str, dict[str, str]] = {
+    "a profile of a newer release": {"hello": json.dumps({"profile": NEWER})},
+    "a probe of a newer release": {"hello": json.dumps({"probe": {"at": "noon"}})},
+    "a hello that is no object": {"hello": "[1]"},
+    "a hello that is no JSON": {"hello": "{"},
+    "no amount": {"free_cpu": "many"},
+    "an empty amount": {"free_slots": ""},
+}
+
+
+@pytest.mark.parametrize("told", UNREADABLE)
+def test_a_node_that_cannot_be_read_is_named_and_left_out_and_stops_no_other(
+    leases: Leases, join: Join, client: "redis.Redis", told: str
+) -> None:
+    join("n")
+    join("strange")
+    client.hset(keys.node_key("strange"), mapping=UNREADABLE[told])
+    found = {node.id: node for node in leases.nodes()}
+    assert {name: node.condition for name, node in found.items()} == {
+        "n": "up",
+        "strange": "unreadable",
+    }
+    assert not found["strange"].takes_trials
+    assert "cannot be read" in found["strange"].because
+    assert "run one release" in found["strange"].because
+    assert leases.free()["n"] == NODE
+    assert all(grant(leases, "a"))
+
+
+def test_what_a_newer_release_cannot_be_read_for_is_told_with_its_version(
+    leases: Leases, join: Join
+) -> None:
+    join("n", version="9.9", profile=NEWER)
+    (node,) = leases.nodes()
+    assert "infranoise 9.9" in node.because
+    assert "profile.qubits: Extra inputs are not permitted" in node.because
 
 
 def test_one_scheduler_leads_and_its_fence_only_grows(leases: Leases) -> None:

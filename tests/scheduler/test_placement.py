@@ -47,6 +47,18 @@ def test_floors_and_slots_are_never_oversubscribed(small: Room) -> None:
     assert len(put([Line("e", [want("a"), want("b")])], [small])) == 1
 
 
+def test_a_trial_goes_only_where_its_link_can_be_made() -> None:
+    weak = room("weak", slots=8)
+    weak.no_links = {"docker": {"public, capped": "links are made by root alone"}}
+    able = room("able", slots=2)
+    capped = [want(f"c{i}", runtime="docker", link="public, capped") for i in range(4)]
+    plain = [want(f"p{i}", runtime="docker", link="public") for i in range(4)]
+    placed = put([Line("capped", capped), Line("plain", plain)], [weak, able])
+    nodes = {one.want.trial: one.node for one in placed}
+    assert {node for trial, node in nodes.items() if trial[0] == "c"} == {"able"}
+    assert "weak" in {node for trial, node in nodes.items() if trial[0] == "p"}
+
+
 def test_the_experiment_with_less_under_way_goes_first() -> None:
     busy = Line("a", [want("a0"), want("a1")], busy_m=1000)
     idle = Line("b", [want("b0"), want("b1")])

@@ -19,10 +19,12 @@ from infranoise.models.ledger.states import set_state
 from infranoise.models.ledger.store import open_store
 from infranoise.models.ledger.writing import next_fence_at_least, take_lead
 from infranoise.models.message import AttemptRecord, node_queue
+from infranoise.models.node import NodeProfile
 from infranoise.models.task import Task
 from infranoise.scheduler.broker import embedded
 from infranoise.scheduler.collect import Collector
 from infranoise.scheduler.leases import Leases
+from infranoise.scheduler.news import News
 from infranoise.scheduler.plan import plan
 from infranoise.scheduler.service import Service
 from infranoise.workers.lease import Membership
@@ -131,6 +133,34 @@ def test_a_leader_that_stood_still_changes_nothing_when_it_goes_on(
             part()
     after = [line.id for line in reading.attempts(engine, "small")], under_way(engine, "small")
     assert (after, client.llen(node_queue("n"))) == (before, sent)
+
+
+def test_a_node_of_a_newer_release_is_left_out_and_told_while_the_others_work(
+    schedulers: Schedulers, node: Membership, engine: Engine, client: "redis.Redis"
+) -> None:
+    profile = NodeProfile(architecture="x86_64", kernel="6.1").model_dump_json()
+    newer = {"version": "9.9", "profile": profile[:-1] + ', "qubits": 5}'}
+    Membership(client, "newer", NODE, print, newer).say_hello()
+    node.tell({"profile": profile})
+    service, said = schedulers.leading("one"), list[tuple[str, dict[str, object]]]()
+    turn(service)
+    News(lambda event, **facts: said.append((event, facts))).look(service)
+    assert {line.node for line in reading.attempts(engine, "small")} == {"n"}
+    assert reading.node_profiles(engine) == {"n": NodeProfile(architecture="x86_64", kernel="6.1")}
+    told = {facts["node"]: facts for event, facts in said if event == "node"}
+    assert (told["n"]["state"], told["newer"]["state"]) == ("up", "unreadable")
+    assert "infranoise 9.9" in str(told["newer"]["because"])
+
+
+def test_a_trial_goes_to_nodes_that_can_make_its_link(
+    schedulers: Schedulers, node: Membership, engine: Engine, client: "redis.Redis"
+) -> None:
+    refused = {"process": {"public": "there is no way out"}}
+    node.tell({"links": refused})
+    Membership(client, "able", NODE, print, {"links": {"process": {"none": "no"}}}).say_hello()
+    for _ in range(3):
+        turn(schedulers.leading("one"))
+    assert {line.node for line in reading.attempts(engine, "small")} == {"able"}
 
 
 def test_a_message_that_was_lost_is_sent_again_and_counts_for_nothing(

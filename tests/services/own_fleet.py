@@ -133,7 +133,7 @@ class Fleet:
 
     def _is_up(self, node: str) -> bool:
         found = next((one for one in self.leases.nodes() if one.id == node), None)
-        ours = found is not None and found.hello["pid"] == self.workers[node].pid
+        ours = found is not None and found.hello.pid == self.workers[node].pid
         return found is not None and ours and found.takes_trials
 
     def condition(self, node: str) -> str:

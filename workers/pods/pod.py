@@ -17,8 +17,8 @@ from ...models.execution import ExecResult
 from ...models.kube_evidence import KubeEvidence
 from ...models.kube_pod import KubePod
 from ...models.limits import Effective, Limits
+from ...models.link import Network
 from ...models.load import Load
-from ...models.message import Network as Network
 from ...models.node import NodeProfile
 from ...models.seating import Seat
 
@@ -186,6 +186,10 @@ class Pods(Protocol):
 
     def refuse(self, order: PodOrder) -> str | None:
         """Why this runtime cannot run such a task at all, with the remedy; None if it can."""
+        ...
+
+    def refuse_link(self, network: Network, egress_mbps: Egress | None) -> str | None:
+        """Why pods here cannot have such a link, whatever the task; `refuse` says so, too."""
         ...
 
     def prepare(self, order: PodOrder) -> str:

@@ -109,6 +109,7 @@ def test_a_cap_on_the_network_that_a_pod_shares_with_its_node_is_refused(
     pods: Pods, make_order: MakeOrder
 ) -> None:
     why = pods.refuse(make_order(network="public", egress_mbps=5.0))
+    assert pods.refuse_link("public", 5.0) == why, "so that no such trial is sent here"
     if pods.name == "docker":
         assert why is None, "a container has a link of its own also where it leads everywhere"
     else:

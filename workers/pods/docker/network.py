@@ -5,8 +5,8 @@ import threading
 from docker.errors import APIError, NotFound
 
 from ....models.errors import StartFailed
+from ....models.link import Network
 from ...network.peer import Peer
-from ..pod import Network
 from .engine import ENGINE_ERRORS, Engine, explain
 
 BRIDGE, INTERNAL = "bridge", "infranoise-internal"

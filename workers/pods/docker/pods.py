@@ -9,7 +9,9 @@ pod's life.
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from ....models.egress import Egress
 from ....models.errors import Refused, StartFailed
+from ....models.link import Network
 from ...network import egress
 from ...outlet.link import why_no_outlets
 from ...outlet.outlets import Outlets
@@ -67,21 +69,27 @@ class DockerPods:
             )
         if order.network in WATCHED and (why := refuse_outlet(order.allow)):
             return why
-        linked = order.network in LINKED | WATCHED
-        if linked or order.egress_mbps is not None:
-            if not self._engine.local:
-                return (
-                    "links of containers on another machine cannot be reached from here; run a "
-                    'worker there, or set network = "public" without the factor egress_mbps'
-                )
-            if why := egress.no_cap(order.network, order.egress_mbps, linked=True):
-                return why
+        if why := self.refuse_link(order.network, order.egress_mbps):
+            return why
         if order.image is None and not (environment / DOCKERFILE).is_file():
             return (
                 f"neither {environment / DOCKERFILE} nor an image is named: give the task a "
                 "Dockerfile or environment.docker_image, or run it with the process runtime"
             )
         return None
+
+    def refuse_link(self, network: Network, egress_mbps: Egress | None) -> str | None:
+        """As `Pods.refuse_link` says."""
+        if network not in LINKED | WATCHED and egress_mbps is None:
+            return None
+        if network in WATCHED and (why := refuse_outlet(())):
+            return why
+        if not self._engine.local:
+            return (
+                "links of containers on another machine cannot be reached from here; run a "
+                'worker there, or set network = "public" without the factor egress_mbps'
+            )
+        return egress.no_cap(network, egress_mbps, linked=True)
 
     def prepare(self, order: PodOrder) -> str:
         """Build or pull the image of an order; returns its content id.

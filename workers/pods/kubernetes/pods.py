@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ....models.egress import Egress
 from ....models.errors import Refused, StartFailed
+from ....models.link import Network
 from .. import owner
 from ..pod import PodOrder
 from .api import Api, ApiTrouble, Ask, connect
@@ -84,27 +86,33 @@ class KubernetesPods:
                 f"a multi-container task ({order.environment / COMPOSE}): the kubernetes runtime "
                 "runs one container per task; leave this task out"
             )
-        if order.network == "gateway":
+        if why := self.refuse_link(order.network, order.egress_mbps):
+            return why
+        if image_of(order, self._shape) is None:
+            return (
+                "a cluster pulls images and builds none: give the task environment.docker_image, "
+                "or push an image per environment hash and set INFRANOISE_IMAGE_PREFIX"
+            )
+        return None
+
+    def refuse_link(self, network: Network, egress_mbps: Egress | None) -> str | None:
+        """As `Pods.refuse_link` says."""
+        if network == "gateway":
             return (
                 "a cluster's NetworkPolicy knows no host names, counts nothing, and is accepted by "
                 "plugins that do nothing, so no allow-list can be promised there; run this with "
                 "the docker or process runtime"
             )
-        if order.egress_mbps is not None:
+        if egress_mbps is not None:
             return (
                 "egress_mbps cannot be set in a cluster: which plugin shapes a pod's link, and "
                 "whether it does, is not told; leave the factor out, or take the docker runtime"
             )
-        if order.network in ("none", "internal"):
+        if network in ("none", "internal"):
             return (
                 "a NetworkPolicy is accepted and does nothing under many network plugins, so "
-                f"`{order.network}` cannot be promised; run this task with the docker or process "
+                f"`{network}` cannot be promised; run this task with the docker or process "
                 "runtime"
-            )
-        if image_of(order, self._shape) is None:
-            return (
-                "a cluster pulls images and builds none: give the task environment.docker_image, "
-                "or push an image per environment hash and set INFRANOISE_IMAGE_PREFIX"
             )
         return None
 

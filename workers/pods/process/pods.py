@@ -11,7 +11,9 @@ import threading
 from collections.abc import Collection
 from pathlib import Path
 
+from ....models.egress import Egress
 from ....models.errors import Refused
+from ....models.link import Network
 from ...network import egress
 from ...network.peer import Peer
 from ...outlet.outlets import Outlets
@@ -53,12 +55,9 @@ class ProcessPods:
 
     def refuse(self, order: PodOrder) -> str | None:
         """As `Pods.refuse` says."""
-        linked, ours = order.network in LINKED, order.network in LINKED | WATCHED
         if order.network in WATCHED and (why := refuse_outlet(order.allow)):
             return why
-        if why := egress.no_cap(order.network, order.egress_mbps, linked=ours):
-            return why
-        if linked and (why := egress.no_link()):
+        if why := self.refuse_link(order.network, order.egress_mbps):
             return why
         if problem := template.refusal(order.environment, order.image):
             return problem
@@ -67,7 +66,18 @@ class ProcessPods:
                 f"the task needs a file tree of its own, and there are no namespaces here "
                 f"({self.ground.unenclosed_because}); {REMEDY}"
             )
-        if not self.ground.enclosed and order.network != "public":
+        return None
+
+    def refuse_link(self, network: Network, egress_mbps: Egress | None) -> str | None:
+        """As `Pods.refuse_link` says."""
+        linked, ours = network in LINKED, network in LINKED | WATCHED
+        if network in WATCHED and (why := refuse_outlet(())):
+            return why
+        if why := egress.no_cap(network, egress_mbps, linked=ours):
+            return why
+        if linked and (why := egress.no_link()):
+            return why
+        if network != "public" and not self.ground.enclosed:
             why = self.ground.unenclosed_because
             return f"there are no network namespaces here ({why}); {REMEDY}"
         return None
