@@ -28,6 +28,7 @@ LONGEST_FIRST = (  # files that wait for real pods, servers and clocks; a file r
     "workers/pods/test_contract_kubernetes.py",
     "cli/test_run.py",
     "workers/test_harbor_agents.py",
+    "workers/test_harbor_traps.py",
     "importers/test_peers.py",
     "fleet/test_compose.py",
     "fleet/test_fleet.py",

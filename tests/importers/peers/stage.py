@@ -113,6 +113,9 @@ class Scripted(BaseAgent):  # type: ignore[misc]
     async def _early(self, environment: Any) -> None:
         raise TimeoutError("the way to the sandbox timed out")
 
+    async def _evicted(self, environment: Any) -> None:
+        raise ConnectionError("the node was low on memory: the pod was evicted")
+
     async def _broken(self, environment: Any) -> None:
         raise RuntimeError("No space left on device")
 
