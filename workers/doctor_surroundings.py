@@ -10,6 +10,24 @@ BUSY_PER_CORE = 0.5  # load from others that starves a trial now and then
 VOLATILE = ("tmpfs", "ramfs")
 
 
+def outlets(survey: Survey) -> Check:
+    """Whether what pods may reach can be kept to an allow-list, and counted."""
+    if survey.no_outlets and not survey.no_links:  # without links, that has been said
+        return Check(
+            "way out",
+            "warn",
+            survey.no_outlets,
+            'pods reach everything or nothing; network = "gateway" is refused',
+            "run the worker as root with NET_ADMIN and NET_RAW",
+        )
+    return Check(
+        "way out",
+        "ok",
+        survey.no_links or "hosts can be allowed one by one, and counted",
+        'network = "gateway" is refused' if survey.no_links else 'network = "gateway" can be had',
+    )
+
+
 def egress(survey: Survey) -> Check:
     """Whether a pod's network can be slowed down."""
     lacking = {kind: why for kind, why in survey.qdiscs.items() if why}

@@ -17,6 +17,7 @@ from .meters.load import read_load
 from .meters.procfs import Files
 from .network.shaping import why_no_links
 from .node import cgroup_version, filesystem
+from .outlet.link import why_no_outlets
 from .reach import reachable
 from .tryout import why_not
 
@@ -63,6 +64,7 @@ class Survey:
     namespaces: Mapping[str, str]
     qdiscs: Mapping[str, str]
     no_links: str
+    no_outlets: str
     reachable: Mapping[str, bool]
     clock: Clock
     disk: Path
@@ -101,6 +103,7 @@ def look(disk: Path, reach: Sequence[str] = ()) -> Survey:
         namespaces={kind: _why_no_namespace(flag) for kind, flag in NAMESPACES.items()},
         qdiscs={kind: _why_no_qdisc(words) for kind, words in QDISCS.items()},
         no_links=why_no_links(),
+        no_outlets=why_no_outlets(),
         reachable=reachable(engine.registries if engine else (), reach, files),
         clock=read_clock(files),
         disk=disk,

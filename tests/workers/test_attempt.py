@@ -5,6 +5,8 @@ made here by the kernel, on every runtime.
 """
 
 import contextlib
+import os
+import signal
 import sys
 import textwrap
 import time
@@ -29,6 +31,8 @@ from infranoise.workers.artefacts import Artefacts
 from infranoise.workers.attempt import Node, run_attempt
 from infranoise.workers.bearings import Bearings
 from infranoise.workers.harness.agent import Assignment, Tried
+from infranoise.workers.outlet.link import why_no_outlets
+from infranoise.workers.outlet.outlets import Outlets
 from infranoise.workers.pods.pod import Pod, Pods
 from infranoise.workers.runtimes import Runtimes
 from infranoise.workers.settings import worker_settings
@@ -55,6 +59,7 @@ class Story:
     keep_services: bool = False
     verifier_timeout_s: float = 20.0
     home_ahead_s: float = 0.0
+    network: str = "none"
 
 
 STORIES = {
@@ -205,7 +210,7 @@ def _message(folder: Path, story: Story, entry: Entry | None, runtime: str) -> A
         entry=entry,
         limits=Limits.model_validate(story.limits),
         runtime=runtime,
-        network="none",
+        network=story.network,
         agent_timeout_s=story.agent_timeout_s,
         verifier_timeout_s=story.verifier_timeout_s,
         build_timeout_s=60,
@@ -341,6 +346,63 @@ def test_a_bug_of_an_agent_is_the_agents(where: str, attempt: Attempt, monkeypat
     outcome = outcome_of(record)
     assert (outcome.verdict, outcome.cause) == ("failed", "agent_error")
     assert outcome.detail == "KeyError: 'key'"
+
+
+class CutOff:
+    """An agent under which the process that carries what its pod sends out dies."""
+
+    def setup(self, pod: Pod, assignment: Assignment) -> None:
+        """Nothing is needed."""
+
+    def run(self, pod: Pod, assignment: Assignment, timeout_s: float | None) -> Tried:
+        os.kill(outlets_of(pod).pid or 0, signal.SIGKILL)
+        return Tried(pod.exec(["true"]))
+
+
+def outlets_of(pod: Pod) -> Outlets:
+    """What carries for a pod, of either runtime."""
+    ways = pod._way._ways.outlets if hasattr(pod, "_way") else pod._outlets  # type: ignore[attr-defined]
+    assert isinstance(ways, Outlets)
+    return ways
+
+
+@pytest.mark.links
+def test_a_way_out_that_breaks_is_an_infra_error_and_one_that_refuses_is_none(
+    attempt: Attempt, monkeypatch: Patch, missing: Callable[[str], NoReturn]
+) -> None:
+    if why := why_no_outlets():
+        missing(why)
+    asks = "bash -c ': < /dev/tcp/evil.test/80; : < /dev/tcp/192.0.2.1/80'"
+    refused = attempt(Story(asks, network="gateway"))
+    assert (outcome_of(refused).verdict, outcome_of(refused).cause) == ("failed", "agent_error")
+    assert refused.evidence.egress is not None
+    assert refused.evidence.egress.refusals == 2
+    module = types.ModuleType("users_agents")
+    module.CutOff = CutOff  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "users_agents", module)
+    entry = Entry(agent="users_agents:CutOff")
+    broken = attempt(Story(network="gateway"), entry)
+    assert (outcome_of(broken).verdict, outcome_of(broken).cause) == ("infra_error", "network")
+    assert broken.evidence.egress is not None
+    assert "died" in outcome_of(broken).detail
+
+
+@pytest.mark.links
+def test_a_task_with_an_allow_list_of_its_own_gets_that_also_where_all_is_public(
+    attempt: Attempt, missing: Callable[[str], NoReturn]
+) -> None:
+    if why := why_no_outlets():
+        missing(why)
+    task = (
+        'version = "1.0"\n[environment]\nmemory_mb = 64\nnetwork_mode = "allowlist"\n'
+        'allowed_hosts = ["site.test"]\n'
+    )
+    story = Story("touch answer; bash -c ': < /dev/tcp/192.0.2.1/80'; true", network="public")
+    record = attempt(story, **{"task.toml": task})
+    assert outcome_of(record).verdict == "passed"
+    assert (record.conditions.network, record.conditions.allow) == ("gateway", ("site.test",))
+    assert record.evidence.egress is not None
+    assert [one.to for one in record.evidence.egress.refused] == ["192.0.2.1"]
 
 
 def test_what_surrounded_an_attempt_is_on_its_record(attempt: Attempt) -> None:

@@ -37,6 +37,7 @@ GOOD = Survey(
     namespaces={"user": "", "network": ""},
     qdiscs={"tbf": "", "netem": ""},
     no_links="",
+    no_outlets="",
     reachable={"name server 192.0.2.1": True, "registry registry.example:443": True},
     clock=Clock(True, 0.01, "tsc"),
     disk=Path("/var/lib/infranoise"),
@@ -123,6 +124,7 @@ WARNINGS: dict[str, tuple[str, dict[str, Any], str]] = {
     "no netem": ("egress", {"qdiscs": {"tbf": "", "netem": "unknown"}}, "no netem: unknown"),
     "no tc": ("egress", {"qdiscs": {"tbf": "no tc", "netem": "no tc"}}, "no tbf: no tc"),
     "no root": ("egress", {"no_links": "links are made by root alone"}, "by root alone"),
+    "no outlets": ("way out", {"no_outlets": "give the worker NET_RAW"}, "NET_RAW"),
     "a silent registry": (
         "reach",
         {"reachable": {"name server 192.0.2.1": True, "registry registry.example:443": False}},

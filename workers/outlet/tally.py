@@ -16,6 +16,11 @@ MOST = 64  # of each list: hosts, refusals, names
 LONGEST_TEXT = 253
 
 
+def _shown(text: str) -> str:
+    """What a pod wrote, as it may be shown: some letters of it, none that steers a terminal."""
+    return "".join(c if c.isascii() and c.isprintable() else "?" for c in text[:LONGEST_TEXT])
+
+
 @dataclass(slots=True)
 class Way:
     """One host at one port, as it is counted."""
@@ -67,7 +72,7 @@ class Tally:
 
     def refuse(self, to: str, port: int | None, how: RefusedAs) -> None:
         """Count something that was not let."""
-        key = (to[:LONGEST_TEXT], port, how)
+        key = (_shown(to), port, how)
         if key in self._refused or len(self._refused) < MOST:
             self._refused[key] = self._refused.get(key, 0) + 1
         else:
@@ -79,7 +84,7 @@ class Tally:
         Args:
             again: also if it was counted before. Programs ask twice for what they ask once.
         """
-        key = (name[:LONGEST_TEXT], fault)
+        key = (_shown(name), fault)
         if not again and key in self._dns:
             return
         if key in self._dns or len(self._dns) < MOST:
@@ -92,7 +97,7 @@ class Tally:
 
     def named(self, name: str) -> None:
         """Note that a name got its address."""
-        self._unknown.pop(name[:LONGEST_TEXT], None)
+        self._unknown.pop(_shown(name), None)
 
     def seen(self) -> EgressSeen:
         """All that was counted until now."""

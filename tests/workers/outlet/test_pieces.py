@@ -88,6 +88,14 @@ def test_counts_do_not_grow_without_end_and_lose_nothing() -> None:
     assert EgressSeen.model_validate_json(seen.model_dump_json()) == seen
 
 
+def test_what_a_pod_writes_cannot_steer_whoever_reads_it() -> None:
+    tally = Tally()
+    tally.refuse("evil\x1b[2J\u202e.test" + "x" * 1000, 80, "host header")
+    (refused,) = tally.seen().refused
+    assert refused.to.startswith("evil?[2J?.testxxx")
+    assert len(refused.to) == 253
+
+
 def test_only_what_failed_to_the_last_is_out_of_reach() -> None:
     tally = Tally()
     tally.way("back.test", 443).missed("no answer", cut_off=True)
