@@ -74,16 +74,15 @@ def ours(url: str, pods: int) -> None:
     cluster = Cluster(api, NAMESPACE, reflector)
     cluster.start()
 
-    def live(_: int) -> str:
+    def live(_: int) -> None:
         made = cluster.create(_body(), 60)
+        uid = str(made["metadata"]["uid"])
         reflector.follow(made)
-        return str(made["metadata"]["uid"])
-
-    with ThreadPoolExecutor(8) as pool:
-        uids = list(pool.map(live, range(pods)))
-    for uid in uids:
         assert reflector.wait(uid, _ended, 120)
         reflector.forget(uid)
+
+    with ThreadPoolExecutor(pods) as pool:  # every attempt waits in a thread of its own
+        list(pool.map(live, range(pods)))
     cluster.stop()
 
 

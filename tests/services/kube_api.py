@@ -54,7 +54,7 @@ class FakeApi:
         self._silent = False
         self._watches: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.new_event_loop()
-        self._news = asyncio.Condition()
+        self._news = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self._port = 0
         self.store.heard.append(self._tell)
@@ -83,6 +83,7 @@ class FakeApi:
             yield self
         finally:
             self._call(self._down())
+            self._call(_rest())
             self._loop.call_soon_threadsafe(self._loop.stop)
             thread.join()
             self._loop.close()
@@ -106,7 +107,11 @@ class FakeApi:
 
     def fall_silent(self, silent: bool = True) -> None:
         """Watches stay open and say nothing: a half-open connection, as it looks from here."""
-        self._silent = silent
+
+        async def fall() -> None:  # between two looks of a watch, never within one
+            self._silent = silent
+
+        self._call(fall())
 
     def wait_for_watch(self, number: int = 1, timeout_s: float = 10.0) -> None:
         """Wait until so many watches are open."""
@@ -137,18 +142,19 @@ class FakeApi:
             await self._runner.cleanup()
 
     async def _cut(self) -> None:
-        for task in list(self._watches):
+        cut = list(self._watches)
+        for task in cut:
             task.cancel()
-        while self._watches:
+        while self._watches.intersection(cut):  # clients that come back are not waited for
             await asyncio.sleep(0)
 
     def _tell(self, change: Change) -> None:
-        async def wake() -> None:
-            async with self._news:
-                self._news.notify_all()
+        with contextlib.suppress(RuntimeError):  # the server is no more
+            self._loop.call_soon_threadsafe(self._wake)
 
-        if self._loop.is_running():
-            asyncio.run_coroutine_threadsafe(wake(), self._loop)
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.requests.append((request.method, request.path_qs))
@@ -339,6 +345,7 @@ class FakeApi:
             await _send(response, "ERROR", Denied(500, "InternalError", "no leader").body)
             return
         while (now := time.monotonic()) < ends:
+            news = self._news  # what comes from now on is heard of
             changes = [] if self._silent else self.store.since(at)
             mine = [one for one in changes if one.resource == resource and fits(one.object)
                     and ns in (None, one.object["metadata"].get("namespace"))]  # fmt: skip
@@ -350,11 +357,10 @@ class FakeApi:
                         "metadata": {"resourceVersion": str(at)}}  # fmt: skip
                 await _send(response, "BOOKMARK", mark)
                 marks = now + self.bookmark_s
-            async with self._news:
+            if self._silent or not self.store.since(at):
+                wait_s = min(ends - now, max(0.01, marks - now))
                 with contextlib.suppress(TimeoutError):
-                    wait_s = min(ends - now, max(0.01, marks - now))
-                    if not self.store.since(at) or self._silent:
-                        await asyncio.wait_for(self._news.wait(), wait_s)
+                    await asyncio.wait_for(news.wait(), wait_s)
 
     def _as_they_go(self, changes: list[Change]) -> list[Change]:
         if self.reordering:
@@ -382,6 +388,14 @@ class FakeApi:
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+async def _rest() -> None:
+    """Let what is still under way in this loop come to its end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def _stormy(status: int, retry_after_s: int | None) -> web.Response:
