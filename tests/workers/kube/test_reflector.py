@@ -146,6 +146,30 @@ def test_what_happens_before_the_answer_to_a_create_is_not_lost(
     assert phases(reflector.history(made["metadata"]["uid"])) == ["Pending", "Failed"]
 
 
+def test_what_happens_to_a_pod_wakes_nobody_who_waits_for_another(
+    fake: FakeApi, reflector: Reflector
+) -> None:
+    waiting, busy = make(fake), make(fake)
+    looks: list[int] = []
+
+    def never(history: tuple[Transition, ...]) -> bool:
+        looks.append(len(history))
+        return len(history) > 1
+
+    for pod in (waiting, busy):
+        reflector.follow(pod)
+    thread = threading.Thread(
+        target=reflector.wait, args=(waiting["metadata"]["uid"], never, 10), daemon=True
+    )
+    thread.start()
+    for to in ("Running", "Succeeded"):
+        phase(fake, busy, to)
+        assert came_to(reflector, busy, to)
+    phase(fake, waiting, "Running")
+    thread.join(10)
+    assert looks == [1, 2]
+
+
 def test_no_pod_is_polled(fake: FakeApi, reflector: Reflector) -> None:
     pods = [make(fake) for _ in range(20)]
     for pod in pods:

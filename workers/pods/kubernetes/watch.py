@@ -36,7 +36,9 @@ class Reflector:
     ) -> None:
         self._api, self._note = api, note
         self._path = f"/api/v1/namespaces/{namespace}/pods"
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        # One for each pod that is waited for: what happens to one wakes nobody else.
+        self._heard: dict[str, threading.Condition] = {}
         self._histories: dict[str, list[Transition]] = {}
         self._versions: dict[str, int] = {}
         self._ours: set[str] = set()
@@ -55,7 +57,7 @@ class Reflector:
 
     def listing(self) -> None:
         """A list begins: only pods that were made before can be missing from it."""
-        with self._changed:
+        with self._lock:
             self._before_list = set(self._histories)
 
     def take(self, kind: str, found: dict[str, Any]) -> None:
@@ -69,7 +71,7 @@ class Reflector:
 
     def on_node(self, node: str) -> int:
         """How many followed pods are on a node and have not ended."""
-        with self._changed:
+        with self._lock:
             return sum(
                 history[-1].pod["spec"].get("nodeName") == node
                 for history in self._histories.values()
@@ -79,12 +81,12 @@ class Reflector:
     def expect(self, name: str) -> None:
         """Keep the history of a pod that is about to be made: the watch may know of it, and of
         what becomes of it, before the one who asked for it has its answer."""
-        with self._changed:
+        with self._lock:
             self._expected.add(name)
 
     def expect_no_more(self, name: str) -> None:
         """That pod was never made."""
-        with self._changed:
+        with self._lock:
             self._expected.discard(name)
 
     def follow(self, pod: dict[str, Any]) -> None:
@@ -93,20 +95,22 @@ class Reflector:
 
     def forget(self, uid: str) -> None:
         """Drop a pod's history."""
-        with self._changed:
+        with self._lock:
             history = self._histories.pop(uid, [])
+            if (heard := self._heard.pop(uid, None)) is not None:
+                heard.notify_all()
             self._expected -= {step.pod["metadata"]["name"] for step in history}
             self._versions.pop(uid, None)
             self._ours.discard(uid)
 
     def ours(self, uid: str) -> None:
         """From now on what happens to a pod is our own doing."""
-        with self._changed:
+        with self._lock:
             self._ours.add(uid)
 
     def history(self, uid: str) -> tuple[Transition, ...]:
         """Every state of a followed pod, in order."""
-        with self._changed:
+        with self._lock:
             return tuple(self._histories.get(uid, ()))
 
     def look(self, uid: str) -> None:
@@ -135,15 +139,18 @@ class Reflector:
         self, uid: str, until: Callable[[tuple[Transition, ...]], bool], timeout_s: float
     ) -> bool:
         """Wait until a pod's history satisfies a condition; False at the timeout."""
-        with self._changed:
-            return self._changed.wait_for(
-                lambda: until(tuple(self._histories.get(uid, ()))), timeout_s
-            )
+        with self._lock:
+            heard = self._heard.setdefault(uid, threading.Condition(self._lock))
+            try:
+                return heard.wait_for(lambda: until(self.history(uid)), timeout_s)
+            finally:
+                if uid not in self._histories:
+                    self._heard.pop(uid, None)
 
     def _take(self, kind: str, pod: dict[str, Any], *, follow: bool = False) -> None:
         """Add a state to its pod's history, unless it is there or older than what is there."""
         uid, version = pod["metadata"]["uid"], int(pod["metadata"]["resourceVersion"])
-        with self._changed:
+        with self._lock:
             if follow or pod["metadata"]["name"] in self._expected:
                 self._histories.setdefault(uid, [])
             if uid not in self._histories or version < self._versions.get(uid, 0):
@@ -158,7 +165,7 @@ class Reflector:
             self._add(uid, Transition(kind=kind, pod=kept, ours=uid in self._ours))
 
     def _vanish(self, uid: str) -> None:
-        with self._changed:
+        with self._lock:
             history = self._histories.get(uid)
             if not history or history[-1].kind in ("DELETED", "VANISHED"):
                 return
@@ -168,7 +175,8 @@ class Reflector:
     def _add(self, uid: str, transition: Transition) -> None:
         self._note(transition)
         self._histories[uid].append(transition)
-        self._changed.notify_all()
+        if (heard := self._heard.get(uid)) is not None:
+            heard.notify_all()
 
 
 def _sharing(pod: dict[str, Any], history: list[Transition]) -> dict[str, Any]:
