@@ -17,6 +17,7 @@ from ..models.evidence import PhaseName
 from ..models.ledger.reading import AttemptLine
 from ..models.limits import Effective, Limits
 from ..models.load import Load
+from .hosts import tried
 from .latency import latency_level
 
 ROWS_AT_ONCE = 5_000
@@ -110,8 +111,8 @@ def _network(line: AttemptLine) -> str | None:
     return f"gateway ({', '.join(sorted(told.allow)) or 'and nothing else'})"
 
 
-def _went_out(of: Callable[[EgressSeen], int]) -> Reader:
-    def read(line: AttemptLine) -> int | None:
+def _went_out(of: Callable[[EgressSeen], Any]) -> Reader:
+    def read(line: AttemptLine) -> Any:
         seen = line.record.evidence.egress if line.record else None
         return None if seen is None else of(seen)
 
@@ -211,6 +212,7 @@ FACTS = (
     ),
     Column("api_latency", pl.String, _api_latency),
     *(Column(name, pl.Int64, _went_out(of)) for name, of in WENT_OUT.items()),
+    Column("egress_tried", pl.List(pl.String), _went_out(tried)),
     _told("agent_timeout_s", pl.Float64, "conditions.agent_timeout_s"),
     _told("timeout_multiple", pl.Float64, "conditions.time_limit"),
     *_all_of(Limits, "requested_", "conditions.requested"),

@@ -16,6 +16,7 @@ from ..models.source import Source
 from .causes import BandCauses, causes
 from .clocks import Clock, Cost, clocks, cost
 from .findings import Known
+from .hosts import Host, hosts
 from .kill_replays import KillReplays, kill_replays
 from .read_ledger import Study
 from .rescued import KilledThenPassed, killed_then_passed
@@ -78,6 +79,7 @@ class RunFacts:
     readings: tuple[Reading, ...]
     deviations: tuple[Deviation, ...]
     warned: tuple[Warned, ...]
+    hosts: tuple[Host, ...]
     clocks: tuple[Clock, ...]
     cost: Cost
     happened: Mapping[str, int]
@@ -107,6 +109,7 @@ def run_facts(study: Study) -> RunFacts:
         readings=readings(accepted),
         deviations=deviations(accepted, names),
         warned=warned(accepted),
+        hosts=hosts(accepted),
         clocks=clocks(study.attempts),
         cost=cost(study.attempts),
         happened=_happened(study),

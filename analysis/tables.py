@@ -127,6 +127,7 @@ def _of_run(run: RunFacts) -> dict[str, Iterable[object]]:
         "settings": run.settings,
         "readings": run.readings,
         "warnings": run.warned,
+        "hosts": run.hosts,
         "deviations": run.deviations,
         "clocks": run.clocks,
         "replays": run.replays,

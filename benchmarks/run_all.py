@@ -23,6 +23,7 @@ COMMANDS = {
     "docker_pod": [],
     "analysis": ["--out", "{out}"],
     "gateway": ["--out", "{out}"],
+    "outlet": ["--out", "{out}"],
     "ledger": ["--out", "{out}"],
     "importers": [],
     "kubernetes_watch": [],

@@ -168,6 +168,16 @@ def _conditions_tables(run: RunFacts) -> Iterator[Table]:
             ],
             words=(1,),
         )
+    if run.hosts:
+        yield table(
+            "Hosts that pods reached, or tried to, where their way out was watched over",
+            ("host", "how", "attempts", "infra errors"),
+            [
+                (row.host, row.how, f"{row.attempts:,} of {row.watched:,}", f"{row.infra_errors:,}")
+                for row in run.hosts
+            ],
+            words=(1,),
+        )
     if run.readings:
         yield table(
             "Readings of every attempt: load and neighbours (start, worst between, end), egress, "

@@ -148,6 +148,12 @@ def test_plan_trial_and_card_tell_the_network_and_its_list(done: Done) -> None:
     assert "name: forbidden" in shown
     assert "evil.test" in shown
     study = read_study(open_store(done.store))
-    assert card(study, run_facts(study)).egress == (f"gateway ({allow})",)
+    facts = run_facts(study)
+    assert card(study, facts).egress == (f"gateway ({allow})",)
+    assert {(row.host, row.how, row.attempts, row.watched) for row in facts.hosts} >= {
+        (f"site.test:{done.port}", "reached", 1, 1),
+        ("192.0.2.10:80", "tcp refused", 1, 1),
+        ("evil.test", "name forbidden", 1, 1),
+    }
     (row,) = study.attempts.select("egress_hosts", "egress_refused", "network").iter_rows()
     assert row == (1, 2, f"gateway ({allow})")
