@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,6 @@ from pydantic import ValidationError
 
 from .kube_evidence import Intent, KubeEvidence, NodeSeen, WrapperReport
 from .tri import Tri
-from .value import Value
 
 Object = Mapping[str, Any]
 OOM_KILLED = "OOMKilled"
@@ -17,7 +17,8 @@ OOM_KILLED = "OOMKilled"
 NEVER_RAN = ("ContainerStatusUnknown",)
 
 
-class Transition(Value):
+@dataclass(frozen=True, slots=True)
+class Transition:
     """One state of a pod in its history. `ours`: it came after we had asked for the pod's end."""
 
     kind: str

@@ -4,6 +4,7 @@ No pod is polled. What is missing from a new list has vanished.
 """
 
 import threading
+import time
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -12,6 +13,22 @@ from .api import Api, ApiRefused, Ask
 from .feed import WATCH_S, Feed
 
 Note = Callable[[Transition], None]
+Until = Callable[[tuple[Transition, ...]], bool]
+
+
+class _Waiting:
+    """Someone who waits for a pod. Asked in the watch's own thread: to wake a thread for each state
+    of its pod, and for those of others', is most of what a thousand pods would cost."""
+
+    def __init__(self, until: Until) -> None:
+        self._until, self.heard = until, threading.Event()
+
+    def met(self, history: tuple[Transition, ...]) -> bool:
+        """Whether it is time to wake up; what cannot be asked here is asked there."""
+        try:
+            return self._until(history)
+        except Exception:
+            return True
 
 
 class Reflector:
@@ -37,8 +54,7 @@ class Reflector:
         self._api, self._note = api, note
         self._path = f"/api/v1/namespaces/{namespace}/pods"
         self._lock = threading.RLock()
-        # One for each pod that is waited for: what happens to one wakes nobody else.
-        self._heard: dict[str, threading.Condition] = {}
+        self._waiting: dict[str, list[_Waiting]] = {}
         self._histories: dict[str, list[Transition]] = {}
         self._versions: dict[str, int] = {}
         self._ours: set[str] = set()
@@ -97,8 +113,8 @@ class Reflector:
         """Drop a pod's history."""
         with self._lock:
             history = self._histories.pop(uid, [])
-            if (heard := self._heard.pop(uid, None)) is not None:
-                heard.notify_all()
+            for one in self._waiting.get(uid, ()):
+                one.heard.set()
             self._expected -= {step.pod["metadata"]["name"] for step in history}
             self._versions.pop(uid, None)
             self._ours.discard(uid)
@@ -135,17 +151,24 @@ class Reflector:
         else:
             self._vanish(uid)
 
-    def wait(
-        self, uid: str, until: Callable[[tuple[Transition, ...]], bool], timeout_s: float
-    ) -> bool:
+    def wait(self, uid: str, until: Until, timeout_s: float) -> bool:
         """Wait until a pod's history satisfies a condition; False at the timeout."""
+        ends, mine = time.monotonic() + timeout_s, _Waiting(until)
         with self._lock:
-            heard = self._heard.setdefault(uid, threading.Condition(self._lock))
-            try:
-                return heard.wait_for(lambda: until(self.history(uid)), timeout_s)
-            finally:
-                if uid not in self._histories:
-                    self._heard.pop(uid, None)
+            if until(self.history(uid)):
+                return True
+            self._waiting.setdefault(uid, []).append(mine)
+        try:
+            while mine.heard.wait(max(0.0, ends - time.monotonic())):
+                mine.heard.clear()
+                if until(self.history(uid)):
+                    return True
+            return until(self.history(uid))
+        finally:
+            with self._lock:
+                self._waiting[uid].remove(mine)
+                if not self._waiting[uid]:
+                    del self._waiting[uid]
 
     def _take(self, kind: str, pod: dict[str, Any], *, follow: bool = False) -> None:
         """Add a state to its pod's history, unless it is there or older than what is there."""
@@ -175,8 +198,11 @@ class Reflector:
     def _add(self, uid: str, transition: Transition) -> None:
         self._note(transition)
         self._histories[uid].append(transition)
-        if (heard := self._heard.get(uid)) is not None:
-            heard.notify_all()
+        if uid in self._waiting:
+            now = tuple(self._histories[uid])
+            for one in self._waiting[uid]:
+                if one.met(now):
+                    one.heard.set()
 
 
 def _sharing(pod: dict[str, Any], history: list[Transition]) -> dict[str, Any]:
