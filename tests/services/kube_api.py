@@ -344,7 +344,7 @@ class FakeApi:
         if 0 < at <= self._spoilt:
             await _send(response, "ERROR", Denied(500, "InternalError", "no leader").body)
             return
-        while (now := time.monotonic()) < ends:
+        while (now := time.monotonic()) < ends or self._silent:
             news = self._news  # what comes from now on is heard of
             changes = [] if self._silent else self.store.since(at)
             mine = [one for one in changes if one.resource == resource and fits(one.object)
@@ -358,7 +358,7 @@ class FakeApi:
                 await _send(response, "BOOKMARK", mark)
                 marks = now + self.bookmark_s
             if self._silent or not self.store.since(at):
-                wait_s = min(ends - now, max(0.01, marks - now))
+                wait_s = max(0.01, min(ends, marks) - now)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(news.wait(), wait_s)
 

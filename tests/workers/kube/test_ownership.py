@@ -1,8 +1,10 @@
 """Nothing is left behind: runs own their pods, the sweep finishes what a dead worker began."""
 
 import json
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from infranoise.models.kube_reading import Transition
 from infranoise.models.limits import Limits
 from infranoise.models.seating import ClusterPods, Seat
 from infranoise.workers.pods.kubernetes import runs
-from infranoise.workers.pods.kubernetes.api import Api
+from infranoise.workers.pods.kubernetes.api import Api, Ask
+from infranoise.workers.pods.kubernetes.cluster import CREATES, Cluster
 from infranoise.workers.pods.kubernetes.diary import Diary
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
 from infranoise.workers.pods.kubernetes.words import Shape
@@ -164,6 +167,41 @@ def test_a_pod_that_could_not_be_removed_is_told_to_go_again(
     kube = pod.ending()
     assert kube is not None
     assert kube.ended_as == "StartError"
+
+
+def test_a_pod_of_the_same_name_and_another_uid_is_not_ours_to_delete(
+    fake: FakeApi, pods: KubernetesPods
+) -> None:
+    body = {"metadata": {"name": "p"}, "spec": {"containers": []}}
+    made = fake.store.create("pods", "trials", body)
+    pods._cluster.delete("p", "another")
+    assert len(fake.store.all_of("pods", "trials")) == 1
+    pods._cluster.delete("p", made["metadata"]["uid"], grace_s=0)
+    assert fake.store.all_of("pods", "trials") == []
+
+
+def test_few_creates_are_in_flight_at_once(fake: FakeApi) -> None:
+    class Counting(Api):
+        now = most = 0
+        lock = threading.Lock()
+
+        def ask(self, ask: Ask, *, patience_s: float | None = None) -> Json:
+            with self.lock:
+                self.now += 1
+                self.most = max(self.most, self.now)
+            try:
+                return super().ask(ask, patience_s=patience_s)
+            finally:
+                with self.lock:
+                    self.now -= 1
+
+    api = Counting(client.Configuration(host=fake.url))
+    cluster = Cluster(api, "trials")
+    bodies = [{"metadata": {"name": f"p-{n}"}, "spec": {"containers": []}} for n in range(60)]
+    with ThreadPoolExecutor(60) as pool:
+        list(pool.map(lambda body: cluster.create(body, 1.0), bodies))
+    assert len(fake.store.all_of("pods", "trials")) == 60
+    assert 1 <= api.most <= CREATES
 
 
 def test_a_pod_that_is_stopped_while_it_is_made_is_removed_all_the_same(

@@ -2,6 +2,7 @@
 nothing lost, nothing made up."""
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -96,6 +97,47 @@ def test_a_fault_loses_nothing_and_doubles_nothing(
         assert sum(gone((step,)) for step in history) == 1
         versions = [int(step.pod["metadata"]["resourceVersion"]) for step in history]
         assert versions == sorted(versions)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what a watch will have been told."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_a_watch_of_a_quiet_corner_is_taken_up_where_the_last_bookmark_stood(
+    fake: FakeApi, reflector: Reflector
+) -> None:
+    for number in range(3):  # what others do moves the version on
+        fake.store.create("configmaps", NAMESPACE, {"metadata": {"name": f"other-{number}"}})
+    until(lambda: reflector.feed._version == str(fake.store.version))
+    fake.expire_watches()
+    pod = make(fake)
+    reflector.follow(pod)
+    phase(fake, pod, "Running")
+    assert came_to(reflector, pod, "Running")
+    assert reflector.feed.lists == 1
+
+
+def test_a_silence_longer_than_a_watch_lasts_is_a_dead_connection(
+    fake: FakeApi, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infranoise.workers.pods.kubernetes.feed.READ_SLACK_S", 0.2)
+    asked = "app.kubernetes.io/managed-by=infranoise"
+    reflector = Reflector(api, NAMESPACE, asked, watch_s=(1, 1))
+    reflector.start()
+    fake.wait_for_watch()
+    fake.fall_silent()
+    pod = make(fake)
+    reflector.follow(pod)
+    phase(fake, pod, "Running")
+    before = len(fake.requests)
+    until(lambda: len(fake.requests) > before)  # it has come back by itself
+    fake.fall_silent(False)
+    assert came_to(reflector, pod, "Running")
+    reflector.stop()
 
 
 def test_a_pod_that_went_while_nobody_looked_has_vanished(

@@ -16,6 +16,7 @@ from infranoise.models.evidence import Evidence
 from infranoise.models.limits import Limits
 from infranoise.models.seating import ClusterPods, Seat
 from infranoise.workers.pods.kubernetes import cluster as kubernetes_cluster
+from infranoise.workers.pods.kubernetes import words
 from infranoise.workers.pods.kubernetes.api import Api
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
 from infranoise.workers.pods.kubernetes.words import Shape
@@ -68,6 +69,17 @@ def test_a_pod_that_does_not_come_to_run_says_why(
     assert (outcome.verdict, outcome.cause) == ("infra_error", cause)
 
 
+def test_a_floor_that_one_node_holds_is_tried(
+    fake: FakeApi, pods: KubernetesPods, node: dict[str, Any]
+) -> None:
+    ReplayKubelet(fake.store, "start-failed", QUICK)
+    tiny = node | {"metadata": {"name": "tiny"}, "status": {"allocatable": {"cpu": "0"}}}
+    for one in (tiny, node):
+        fake.store.create("nodes", "", one)
+    with pytest.raises(StartFailed, match="StartError"):
+        pods.pod(order(limits=Limits(memory_floor_bytes=1 << 20))).start()
+
+
 def test_a_floor_above_every_node_is_not_even_tried(
     fake: FakeApi, pods: KubernetesPods, node: dict[str, Any]
 ) -> None:
@@ -103,6 +115,7 @@ WEBHOOKS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         "runtimeClassName: asked None, admitted gvisor",
     ),
     "restarts": (lambda spec: spec.update(restartPolicy="OnFailure"), "restartPolicy: asked Never"),
+    "its node's network": (lambda spec: spec.update(hostNetwork=True), "node's own network"),
     "a first process": (
         lambda spec: spec["containers"][0].update(command=["inject", "--"]),
         "its first process is another",
@@ -114,10 +127,10 @@ WEBHOOKS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 def test_what_a_webhook_puts_into_a_pod_is_refused(
     what: str, fake: FakeApi, pods: KubernetesPods
 ) -> None:
-    put_in, words = WEBHOOKS[what]
+    put_in, why = WEBHOOKS[what]
     fake.store.admit.append(lambda pod: put_in(pod["spec"]))
     pod = pods.pod(order())
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(Refused, match=why):
         pod.start()
     pod.stop()
     assert fake.store.all_of("pods", "trials") == []
@@ -145,6 +158,16 @@ def test_a_quota_that_others_count_on_at_the_same_time_is_asked_again(
     fake.store.admit.append(count)
     with pytest.raises(StartFailed, match="StartError"):
         pods.pod(order()).start()
+
+
+def test_a_pod_of_ours_that_another_worker_made_is_not_taken_over(
+    fake: FakeApi, pods: KubernetesPods
+) -> None:
+    theirs = words.manifest(order(), Shape(namespace="trials", owner="another"), time.time())
+    fake.store.create("pods", "trials", theirs)
+    with pytest.raises(StartFailed, match="already exists"):
+        pods.pod(order()).start()
+    assert len(fake.store.all_of("pods", "trials")) == 1
 
 
 def test_a_full_quota_is_waited_for_and_then_no_room(

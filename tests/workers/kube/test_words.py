@@ -91,6 +91,8 @@ def test_a_limit_range_that_caps_the_uncapped_band_is_seen() -> None:
     got = {"requests": {"cpu": "0.1", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
     assert surprises(asked, got) == ("memory limits: asked None, admitted 256Mi",)
     assert surprises(asked, asked) == ()
+    less = asked | {"requests": {"cpu": "100m", "memory": "32Mi"}}
+    assert surprises(asked, less) == ("memory requests: asked 64Mi, admitted 32Mi",)
 
 
 V1 = {"memory/memory.limit_in_bytes": "67108864\n", "pids/pids.max": "4096\n",
