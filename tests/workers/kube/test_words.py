@@ -66,6 +66,22 @@ def test_the_pod_is_bare_never_restarted_without_rights_and_named_by_its_attempt
     assert spec["activeDeadlineSeconds"] > 60 + 3000
 
 
+def test_the_pod_bears_what_protects_it_and_what_finds_it_again() -> None:
+    asked, shape = order(), Shape(namespace="n", owner="o", worker="w", service_account="trial")
+    made = words.manifest(asked, shape, time.time())
+    spec, (container,) = made["spec"], made["spec"]["containers"]
+    assert (spec["serviceAccountName"], spec["terminationGracePeriodSeconds"]) == ("trial", 5)
+    assert container["imagePullPolicy"] == "IfNotPresent"
+    assert container["terminationMessagePolicy"] == "File"  # a tail of a log is no report
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False}
+    told, labels = made["metadata"]["annotations"], made["metadata"]["labels"]
+    assert told["karpenter.sh/do-not-disrupt"] == "true"
+    assert told["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"
+    assert (told["infranoise.dev/owner"], labels["infranoise.dev/worker"]) == ("o", "w")
+    assert labels["infranoise.dev/expires-at"] == str(round(asked.expires_at))
+    assert (labels["infranoise.dev/run"], labels["infranoise.dev/attempt"]) == ("e", "e.t.1")
+
+
 @given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))
 def test_names_and_labels_are_such_as_the_api_takes(attempt: str, experiment: str) -> None:
     made = words.manifest(order(attempt_id=attempt, experiment=experiment), Shape(), 0.0)
