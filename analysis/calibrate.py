@@ -110,7 +110,11 @@ def _above(bands: tuple[str, ...], floor: str | None) -> tuple[str, tuple[str, .
         raise DesignError(f"no trials at the floor {floor!r}; bands run: {', '.join(bands)}")
     at = 0 if floor is None else bands.index(floor)
     if len(bands) < at + 2:
-        raise DesignError("no band above the floor; a calibration needs two bands")
+        raise DesignError(
+            f"no band above the floor; a calibration needs two bands, these trials have "
+            f"{', '.join(bands) or 'none'}: import a tree per ceiling into one --name, each with "
+            "its --band; of a table name the column, --column band=…"
+        )
     return bands[at], bands[at + 1 :]
 
 

@@ -41,7 +41,7 @@ def card(study: Study, run: RunFacts) -> Card:
         trials_planned=run.planned,
         trials_ended=run.ended,
         dates=next(iter(told.items["dates"]), None),
-        bands=tuple(_band(band) for band in study.experiment.bands),
+        bands=tuple(_band(band, own=own) for band in study.experiment.bands),
         enforcement=told.items["enforcement"],
         limits_not_in_force=tuple(deviation.what for deviation in run.deviations),
         runtime=told.items["runtime"],
@@ -87,7 +87,8 @@ def card(study: Study, run: RunFacts) -> Card:
     )
 
 
-def _band(band: Band) -> BandCard:
+def _band(band: Band, *, own: bool) -> BandCard:
+    """A band; of others' trials a shorthand says nothing but floors and ceilings."""
     if not band.stated:
         return BandCard(name=band.name)
     return BandCard(
@@ -95,8 +96,8 @@ def _band(band: Band) -> BandCard:
         memory=_share(band.memory),
         cpu=_share(band.cpu),
         storage=_share(band.storage),
-        oom_scope=band.oom_scope,
-        swap=band.swap,
+        oom_scope=band.oom_scope if own else None,
+        swap=band.swap if own else None,
     )
 
 

@@ -26,7 +26,7 @@ def lacks(card: Card) -> tuple[Lack, ...]:
         for source in card.sources
         for lack in source.unrecorded
     ]
-    return tuple(found)
+    return tuple(dict.fromkeys(found))  # several trees of a kind lack the same
 
 
 def differences(a: Card, b: Card) -> tuple[ItemCompared, ...]:

@@ -11,6 +11,7 @@ from .equivalence import tost
 from .power import equivalence_se, one_sided_se
 from .strata import Strata
 from .tails import below
+from .words import points
 
 type Target = Literal["same", "new"]
 """Equivalence on these tasks, or on others like them."""
@@ -96,7 +97,7 @@ def trials_needed(tests: CeilingTests, rule: Rule) -> tuple[int | None, str]:
     if tests.cut >= 0.0:
         return None, "errors are not below the asked share of the floor's"
     if abs(tests.score.est) >= rule.margin:
-        return None, f"the lift of {100 * tests.score.est:+.1f} points is not inside the margin"
+        return None, f"the lift of {points(tests.score.est)} points is not inside the margin"
     growth = max(_growth_for_errors(tests, rule), _growth_for_score(tests, rule))
     if growth == math.inf:
         return None, "tasks differ too much in the effect: add tasks, not samples"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ..models.errors import DesignError
 from .contrasts import Contrast
 from .power import equivalence_se, one_sided_se
+from .words import points
 
 POWER = 0.80
 
@@ -42,7 +43,7 @@ def settling(found: Contrast, margin: float, samples: float) -> Settling:
     obstacle = ""
     if prove is None:
         obstacle = (
-            f"a difference of {100 * found.est:+.1f} points is not inside the margin of "
+            f"a difference of {points(found.est)} points is not inside the margin of "
             f"{100 * margin:g}"
         )
     return Settling(samples, 2.8 * se, detect, prove, _tasks(found), obstacle)

@@ -40,8 +40,9 @@ def calibrate_results(source: str, rule: Rule, *, columns: Sequence[str], as_jso
     if as_json:
         plain = json_value(found)
         assert isinstance(plain, dict)
+        told = json_value([{"path": s.path, "unrecorded": s.unrecorded} for s in sources])
         more = {"band": json_value(band), "toml": toml, "refused": "" if toml else refusal(found)}
-        print(json.dumps({"format": FORMAT, **plain, **more}, indent=1))
+        print(json.dumps({"format": FORMAT, **plain, **more, "unrecorded": told}, indent=1))
     else:
         Console().print(pin_text(found, toml, sources))
     return 0 if toml else NOT_SHOWN

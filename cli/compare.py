@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from ..analysis.comparison_words import verdict_sentence
 from ..analysis.gate import Limit, Missing
 from ..analysis.json_values import Json, json_value
 from ..analysis.render.comparison_text import comparison_text
+from ..analysis.sources_alike import alike
 from ..models.errors import DesignError
 from ..models.source import Source
 from .noise import distinct_sources, noise_of
@@ -49,7 +51,8 @@ def compare_results(question: Question, *, as_json: bool) -> int:
         margin=question.margin_points / POINTS,
         limit=_limit(question),
     )
-    sources = distinct_sources((a, b))
+    each = (alike(distinct_sources([side])) for side in (a, b))
+    sources = tuple(dict.fromkeys(chain.from_iterable(each)))
     if as_json:
         print(json.dumps(_document(found, sources), indent=1, allow_nan=False))
     else:

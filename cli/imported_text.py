@@ -41,7 +41,7 @@ def imported_text(brought: Brought, name: str, where: str | None) -> RenderableT
     source = brought.source
     parts: list[RenderableType] = [
         unrecorded_text([source], faults=False),
-        _modes_table(source.modes),
+        *([_modes_table(source.modes)] if source.modes else []),
         *([_totals_table(source.totals)] if source.totals else []),
         *_faults(brought),
         _summary(brought, name, where),
@@ -111,7 +111,14 @@ def _summary(brought: Brought, name: str, where: str | None) -> RenderableType:
     )
     if where is None:
         return Text(f"{told}. A dry run: nothing was written.")
+    if not brought.trials:
+        return Text("No ledger was written.")
     adopted = brought.adopted
     text = Text(f"{told}: {adopted.new:,} new, {adopted.known:,} known already or told twice.\n")
+    if not adopted.new and not adopted.conflicts:
+        text.append(
+            "What was known keeps the entry, the band and the reading of endings that it came in "
+            "with; to have others import it under another --name.\n"
+        )
     text.append(f"experiment {name} in {where}", style="bold")
     return text

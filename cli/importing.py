@@ -77,6 +77,8 @@ def import_results(wanted: Wanted, *, as_json: bool) -> int:
         kept = "nothing was written" if where is None else "what went in stays; run it again"
         console.print(f"interrupted: {kept}")
         return INTERRUPTED
+    if made_now and not brought.trials:
+        remove_ledger(Path(where or ""))
     if as_json:
         print(json.dumps(imported_json(brought, name, where), indent=1))
     else:

@@ -52,14 +52,13 @@ class Run:
         return () if self.n_concurrent is None else (("concurrency", str(self.n_concurrent)),)
 
 
-def run_of(folder: Path, metadata: Object, lock: Object, chosen: str | None) -> Run:
+def run_of(folder: Path, where: Path, metadata: Object, lock: Object, chosen: str | None) -> Run:
     """The run in a folder, by its metadata and its lock ({} where it has none) and its place in the
-    tree.
+    tree, which `where` names without links.
 
     Raises:
         SourceFault: a field holds what it cannot hold.
     """
-    where = folder.resolve()
     name = word(metadata.get("run_id")) or where.name
     set_for_all = part(folder / LOCK, "run_config", lock.get("run_config"))
     return Run(

@@ -26,10 +26,11 @@ def _names() -> defaultdict[str, list[str]]:
 @dataclass(slots=True)
 class Folder:
     """A run's folder, its own results, the trials that it tells, by id, those that only a file of
-    their own does, and the names of its trials by task."""
+    their own does, and the names of its trials by task. `where` is its path without links."""
 
     path: Path
     raw: Object
+    where: Path = Path()
     told: dict[str, Told] = field(default_factory=dict)
     alone: list[Told] = field(default_factory=list)
     trials: defaultdict[str, list[str]] = field(default_factory=_names)
@@ -38,9 +39,12 @@ class Folder:
 def runs_in(path: Path, account: Account) -> Iterator[Folder]:
     """Folders with a run's results at or below a path; a run inside another comes by itself."""
     folder = path.parent if path.name == RESULTS else path
-    nobodys = Folder(folder, {})
-    yield from _walk(str(folder), account, DEEPEST, nobodys)
+    real, nobodys = folder.resolve(), Folder(folder, {})
+    for run in _walk(str(folder), account, DEEPEST, nobodys):
+        run.where = real / run.path.relative_to(folder)
+        yield run
     if nobodys.alone:  # trials whose run's own results are not there
+        nobodys.where = real
         yield nobodys
 
 

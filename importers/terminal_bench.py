@@ -19,7 +19,7 @@ from .overlap import Span, neighbours
 from .reading import Account, Choices, Importer, Unit
 from .tb_run import LOCK, METADATA, Run, run_of
 from .tb_said import Tally, lacking, totals
-from .tb_tree import RESULTS, runs_in
+from .tb_tree import RESULTS, Folder, runs_in
 from .tb_trial import Told, clocks_of, trial_of
 
 
@@ -33,7 +33,7 @@ def read_terminal_bench(
     seen, met = Tally(), set[str]()
     for path in paths:
         for folder in runs_in(path, account):
-            run = _run(folder.path, choices, account)
+            run = _run(folder, choices, account)
             account.harnesses[run.harness] += 1
             told = [*folder.told.values(), *folder.alone]
             trials = list(_mapped(told, run, choices, account))
@@ -68,14 +68,14 @@ def _span(clocks: Facts) -> Span:
     return None if start is None or end is None else (start, end)
 
 
-def _run(folder: Path, choices: Choices, account: Account) -> Run:
+def _run(folder: Folder, choices: Choices, account: Account) -> Run:
     """The run in a folder; metadata that hold what cannot be are a fault, and count for nothing."""
     try:
-        metadata, lock = (_optional(folder / name, account) for name in (METADATA, LOCK))
-        return run_of(folder, metadata, lock, choices.entry)
+        metadata, lock = (_optional(folder.path / name, account) for name in (METADATA, LOCK))
+        return run_of(folder.path, folder.where, metadata, lock, choices.entry)
     except SourceFault as fault:
         account.faults.append(fault)
-        return run_of(folder, {}, {}, choices.entry)
+        return run_of(folder.path, folder.where, {}, {}, choices.entry)
 
 
 def _optional(path: Path, account: Account) -> Object:

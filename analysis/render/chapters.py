@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ..findings import Findings
 from ..run_facts import RunFacts
+from ..sources_alike import alike
 from .arms_chapter import arms_chapter
 from .bands_chapter import bands_chapter
 from .budget_chapter import budget_chapter
@@ -35,7 +36,7 @@ def chapters(found: Findings, run: RunFacts | None = None) -> tuple[Chapter, ...
 
 def _chapters(found: Findings, run: RunFacts | None) -> Iterator[Chapter]:
     if run is not None and run.sources:
-        yield unrecorded_chapter(run.sources)
+        yield unrecorded_chapter(alike(run.sources))
     if found.arms is not None:
         yield arms_chapter(found.arms)
     if run is not None and run.stopped is not None:

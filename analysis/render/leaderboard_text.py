@@ -10,6 +10,7 @@ from ...models.source import Source
 from ..configuration import is_matched, match_words
 from ..leaderboard import Leaderboard, Row
 from ..printable import one_line, printable
+from ..sources_alike import alike
 from .unrecorded import unrecorded_text
 
 TO = "\N{EN DASH}"
@@ -37,7 +38,7 @@ def leaderboard_text(found: Leaderboard, sources: tuple[Source, ...] = ()) -> Re
         else "Entries ran different bands; their bands are merged, so a band may decide a place."
     )
     parts: list[RenderableType] = [
-        *([unrecorded_text(sources)] if sources else []),
+        *([unrecorded_text(alike(sources))] if sources else []),
         Group(Text("Rows that share a letter cannot be told apart", style="bold"), table),
         Text(printable("\n".join([found.sentence, within, *_unmatched(found, uneven=uneven)]))),
     ]

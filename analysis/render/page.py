@@ -15,6 +15,7 @@ from ... import __version__
 from ..findings import Findings
 from ..printable import one_line, printable
 from ..run_facts import RunFacts
+from ..sources_alike import alike
 from ..words import counted, listed
 from .chapter import Figure
 from .chapters import chapters
@@ -37,7 +38,7 @@ def page(found: Findings, run: RunFacts | None = None, title: str = "") -> str:
             version=__version__,
             facts=_facts(found, run),
             attempts=run is not None,
-            unrecorded=unrecorded_lines(run.sources) if run else (),
+            unrecorded=unrecorded_lines(alike(run.sources)) if run else (),
             opening=found.opening,
             chapters=chapters(found, run),
             still=_still,

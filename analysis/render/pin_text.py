@@ -9,6 +9,7 @@ from rich.text import Text
 from ...models.source import Source
 from ..calibrate import Calibration, Ceiling
 from ..printable import one_line, printable
+from ..sources_alike import alike
 from ..words import counted, percent, points
 from .unrecorded import unrecorded_text
 
@@ -27,7 +28,7 @@ def pin_text(
     for ceiling in found.per_ceiling:
         table.add_row(*_row(ceiling))
     parts: list[RenderableType] = [
-        *([unrecorded_text(sources)] if sources else []),
+        *([unrecorded_text(alike(sources))] if sources else []),
         Group(Text(printable(f"Looking for the {found.rule}"), style="bold"), table),
     ]
     ways = [f"{c.band}: {c.obstacle}" for c in found.per_ceiling if c.obstacle]

@@ -18,6 +18,7 @@ from ..ranks import Curve
 from ..rescued import KilledThenPassed, Outcomes
 from ..run_facts import RunFacts
 from ..scores import Score
+from ..sources_alike import alike
 from ..words import counted, duration, percent, points
 from .causes_chapter import nobody_counted
 from .short_names import short_names
@@ -30,7 +31,7 @@ DASH, TO = "-", "\N{EN DASH}"
 def findings_text(found: Findings, run: RunFacts | None = None) -> RenderableType:
     """Everything that the end of a run prints; text from outside cannot steer the terminal."""
     parts: list[RenderableType] = [
-        *([unrecorded_text(run.sources)] if run is not None and run.sources else []),
+        *([unrecorded_text(alike(run.sources))] if run is not None and run.sources else []),
         Text("\n".join(printable(sentence) for sentence in _sentences(found, run)), style="bold"),
         bands_table(found.bands),
     ]

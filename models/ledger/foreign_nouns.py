@@ -53,21 +53,15 @@ class ForeignNouns:
 
     def grow(self, connection: Connection, trials: Sequence[ToldTrial]) -> list[Place]:
         """The places of new trials; every noun of theirs that is not there yet is written down."""
-        self._grow_entries_and_bands(connection, trials)
-        new = {t.task.name: t.task for t in trials if t.task.name not in self._known.tasks}
-        self._known.tasks |= new.keys()
-        self._insert(
-            connection,
-            TASK,
-            (
-                {"name": n, "content_hash": t.content_hash, "document": t.model_dump_json()}
-                for n, t in new.items()
-            ),
-        )
-        self._grow_waves(connection, trials)
         keys = [self._key(trial) for trial in trials]
-        self._grow_cells(connection, set(keys))
-        return [self._place(trial, key) for trial, key in zip(trials, keys, strict=True)]
+        # Of a cell that is there all nouns are.
+        fresh = {k: trial for k, trial in zip(keys, trials) if k not in self._known.cells}
+        if fresh:
+            self._grow_entries_and_bands(connection, list(fresh.values()))
+            self._grow_tasks(connection, list(fresh.values()))
+            self._grow_cells(connection, sorted(fresh))
+        self._grow_waves(connection, trials)
+        return [self._place(trial, key) for trial, key in zip(trials, keys)]
 
     def _place(self, trial: ToldTrial, key: Key) -> Place:
         cell = self._known.cells[key]
@@ -129,6 +123,18 @@ class ForeignNouns:
         row |= {"fingerprint": FINGERPRINT, "document": document, "version": __version__}
         connection.execute(insert(EXPERIMENT), row | {"tasks_left_out": "[]"})
 
+    def _grow_tasks(self, connection: Connection, trials: Sequence[ToldTrial]) -> None:
+        new = {t.task.name: t.task for t in trials if t.task.name not in self._known.tasks}
+        self._known.tasks |= new.keys()
+        self._insert(
+            connection,
+            TASK,
+            (
+                {"name": n, "content_hash": t.content_hash, "document": t.model_dump_json()}
+                for n, t in new.items()
+            ),
+        )
+
     def _grow_waves(self, connection: Connection, trials: Sequence[ToldTrial]) -> None:
         runs = {(t.entry.name, t.run): t.levels for t in trials}
         new = {run: levels for run, levels in runs.items() if run not in self._known.waves}
@@ -146,9 +152,8 @@ class ForeignNouns:
             ),
         )
 
-    def _grow_cells(self, connection: Connection, keys: set[Key]) -> None:
-        new = sorted(keys - self._known.cells.keys())
-        texts = {_text(key): key for key in new}
+    def _grow_cells(self, connection: Connection, keys: Sequence[Key]) -> None:
+        texts = {_text(key): key for key in keys}
         self._insert(
             connection,
             CELL,

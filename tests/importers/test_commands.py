@@ -361,3 +361,33 @@ def test_what_cannot_be_compared_says_why(run: Run, tmp_path: Path) -> None:
         run("compare", "store", "a")
     with pytest.raises(DesignError, match="entry has no level 'nobody'"):
         run("compare", "store#one@nobody", "a")
+
+
+def test_nothing_that_went_in_leaves_no_ledger(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("task,passed\na,1\n")
+    result = run("import", "table", "t.csv", "--column", "task=tsk,passed=passed")
+    assert result.exit_code == 6
+    assert "no such column; there are: task, passed" in flat(result)
+    assert "No ledger was written" in flat(result)
+    assert not (tmp_path / "infranoise-runs" / "t").exists()
+
+
+def test_what_is_known_keeps_its_band_and_that_is_said(run: Run, tmp_path: Path) -> None:
+    jobs(tmp_path, "a", {"t": 1})
+    run("import", "harbor", "a", "--band", "1x")
+    again = run("import", "harbor", "a", "--band", "3x")
+    assert "What was known keeps the entry, the band" in flat(again)
+    assert again.exit_code == 0
+    assert told(run("card", "infranoise-runs/a", "--json"))["bands"][0]["name"] == "1x"
+
+
+def test_trees_of_a_kind_tell_once_what_they_lack(run: Run, tmp_path: Path) -> None:
+    for name, band in (("a", "1x"), ("b", "3x")):
+        jobs(tmp_path, name, {"t": 1, "u": 0})
+        run("import", "harbor", name, "--name", "both", "--band", band)
+    text = flat(run("calibrate", "infranoise-runs/both"))
+    assert text.count("OOM kills, ") == 1
+    check = told(run("card", "--check", "infranoise-runs/both", "--json"))
+    named = [lack["what"] for lack in check["unstated"]]
+    assert len(named) == len(set(named))
+    assert {"OOM scope", "swap"} <= set(named)
