@@ -114,6 +114,16 @@ def worker(
             show_default=False,
         ),
     ] = None,
+    egress_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=ADDRESS",
+            help="Where pods with an allow-list find a host that this node has elsewhere, such as "
+            "a mirror.",
+            envvar="INFRANOISE_EGRESS_HOSTS",
+            show_default=False,
+        ),
+    ] = None,
     log_level: Annotated[
         str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.", envvar="INFRANOISE_LOG_LEVEL")
     ] = "WARNING",
@@ -143,6 +153,7 @@ def worker(
         alive=alive,
         probe_every_s=probe_every,
         reach=tuple(",".join(reach or ()).replace(",", " ").split()),
+        egress_hosts=tuple(",".join(egress_host or ()).replace(",", " ").split()),
     )
     raise typer.Exit(work(asked, log_level=log_level))
 

@@ -31,6 +31,7 @@ class Asked:
     alive: Path | None = None
     probe_every_s: float | None = None
     reach: tuple[str, ...] = ()
+    egress_hosts: tuple[str, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """The worker's environment variables that say so."""
@@ -47,6 +48,7 @@ class Asked:
             "ALIVE": self.alive,
             "PROBE_EVERY": self.probe_every_s,
             "REACH": ",".join(self.reach),
+            "EGRESS_HOSTS": ",".join(self.egress_hosts),
         }
         return {f"INFRANOISE_{k}": str(v) for k, v in told.items() if v not in (None, "")}
 

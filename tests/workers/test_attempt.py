@@ -355,13 +355,16 @@ class CutOff:
         """Nothing is needed."""
 
     def run(self, pod: Pod, assignment: Assignment, timeout_s: float | None) -> Tried:
-        os.kill(outlets_of(pod).pid or 0, signal.SIGKILL)
+        pid = outlets_of(pod).pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
         return Tried(pod.exec(["true"]))
 
 
 def outlets_of(pod: Pod) -> Outlets:
     """What carries for a pod, of either runtime."""
-    ways = pod._way._ways.outlets if hasattr(pod, "_way") else pod._outlets  # type: ignore[attr-defined]
+    way = pod._way  # type: ignore[attr-defined]
+    ways = way._ways.outlets if hasattr(way, "_ways") else way._outlets
     assert isinstance(ways, Outlets)
     return ways
 

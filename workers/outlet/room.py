@@ -10,10 +10,10 @@ from typing import Any
 
 from ...models.allow import AllowList, plain
 from ...models.egress_seen import GATEWAY, NETWORK_FAULTS, EgressSeen, RefusedAs
-from . import question, sniff
+from . import sniff
 from .greeting import Greeting, Refuse
 from .looking_up import LookUp, Unresolved
-from .names import Names
+from .naming import Naming
 from .places import DNS_PORT, NAMES, NODE, POD, PROBE_NAME, PROXY_PORT, Door
 from .proxy_head import ESTABLISHED, asked_of
 from .relay import FORBIDDEN, carry, dial, reset, words_of
@@ -59,7 +59,8 @@ class Room:
         self._dns, self._heard, self._listeners = dns, heard, listeners
         self._refusing = refusing
         self._ports = frozenset(one.getsockname()[1] for one in listeners)
-        self._names, self.tally = Names(), Tally()
+        self.tally = Tally()
+        self._naming = Naming(allow, door, look_up, self.tally)
         self._tasks: set[asyncio.Task[None]] = set()
         self._questions: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
@@ -76,7 +77,7 @@ class Room:
     def begin(self) -> None:
         """Forget what was counted: the pod's own doing begins now."""
         self._hear()
-        self.tally = Tally()
+        self.tally.forget()
 
     def close(self) -> None:
         """Close everything; nothing of the pod's goes on."""
@@ -102,7 +103,7 @@ class Room:
                 return
             tried = sniff.read(packet)
             if tried is not None and not self._is_let_in(tried):
-                self.tally.refuse(self._names.text(tried.to), tried.port, tried.how)
+                self.tally.refuse(self._naming.names.text(tried.to), tried.port, tried.how)
                 with contextlib.suppress(OSError):  # the pod may be gone
                     self._refusing.sendto(sniff.refusal(packet), (str(POD), 0))
 
@@ -126,47 +127,10 @@ class Room:
             self._do(self._tell(message, pod), self._questions)
 
     async def _tell(self, message: bytes, pod: tuple[str, int]) -> None:
-        answer = await self._answer(message)
+        answer = await self._naming.answer(message)
         if answer:
             with contextlib.suppress(OSError):  # the pod may be gone
                 self._dns.sendto(answer, pod)
-
-    async def _answer(self, message: bytes) -> bytes:
-        try:
-            asked = question.read(message)
-        except question.Malformed:
-            self.tally.unnamed("", "malformed")
-            return b""
-        name = plain(asked.name)
-        if not self._may_name(name):
-            again = asked.type != question.AAAA
-            self.tally.unnamed(name or asked.name, "forbidden", again=again)
-            return question.answered(asked, code=question.NO_SUCH_NAME)
-        if asked.type != question.A:
-            return question.answered(asked)
-        return await self._named(asked, name)
-
-    def _may_name(self, name: str) -> bool:
-        return bool(name) and (name == PROBE_NAME or self._is_door(name) or self._allow.name(name))
-
-    def _is_door(self, name: str, port: int | None = None) -> bool:
-        door = self._door
-        return door is not None and door.named and name == door.host and port in (None, door.port)
-
-    async def _named(self, asked: question.Question, name: str) -> bytes:
-        try:
-            if name != PROBE_NAME and not self._is_door(name):
-                await self._look_up.addresses(name)
-        except Unresolved as failed:
-            self.tally.unnamed(name, failed.fault)
-            unknown = failed.fault in ("forbidden", "no such name")
-            code = question.NO_SUCH_NAME if unknown else question.SERVER_FAILURE
-            return question.answered(asked, code=code)
-        self.tally.named(name)
-        address = self._names.address(name)
-        if address is None:
-            return question.answered(asked, code=question.SERVER_FAILURE)
-        return question.answered(asked, address)
 
     # --- connections ---
 
@@ -178,7 +142,7 @@ class Room:
         except OSError:
             return
         if len(self._tasks) >= MOST_CONNECTIONS:
-            self.tally.refuse(self._names.text(IPv4Address(where)), port, "too many")
+            self.tally.refuse(self._naming.names.text(IPv4Address(where)), port, "too many")
             reset(pod)
             return
         self._do(self._serve(pod, IPv4Address(where), port), self._tasks)
@@ -188,7 +152,7 @@ class Room:
             await self._meet(pod, where, port)
         except Refuse as refused:
             how: RefusedAs = refused.how  # type: ignore[assignment]
-            self.tally.refuse(refused.to or self._names.text(where), port, how)
+            self.tally.refuse(refused.to or self._naming.names.text(where), port, how)
             if how != "host header":  # that one was told, in words that a reset would take back
                 reset(pod)
         except OSError:
@@ -200,7 +164,7 @@ class Room:
         if where == NODE:
             await self._at_this_node(pod, port)
             return
-        name = self._names.name(where)
+        name = self._naming.names.name(where)
         if name == PROBE_NAME:
             await self._loop.sock_sendall(pod, REACHED)
             return
@@ -224,7 +188,7 @@ class Room:
             address = ip_address(host)
         except ValueError:
             name = plain(host)
-            if self._is_door(name, port):
+            if self._naming.is_door(name, port):
                 return Target(name, port, pinned=True)
             if name and self._allow.name(name, port):
                 return Target(name, port)
@@ -256,7 +220,11 @@ class Room:
         """Raises OSError, which is counted."""
         way = self.tally.way(_label(target), target.port)
         try:
-            host = await dial(target.addresses or await self._addresses(target), target.port)
+            host = await dial(
+                target.addresses
+                or await self._look_up.addresses(target.host, may_lead_here=target.pinned),
+                target.port,
+            )
         except Unresolved as error:
             way.missed(error.fault, cut_off=error.fault in NETWORK_FAULTS)
             raise OSError(error.fault) from error
@@ -266,15 +234,6 @@ class Room:
             raise
         way.reached()
         return host
-
-    async def _addresses(self, target: Target) -> tuple[str, ...]:
-        if not target.pinned:
-            return await self._look_up.addresses(target.host)
-        try:
-            rows = await self._loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-        except OSError as error:
-            raise Unresolved("server failed") from error
-        return tuple(str(row[4][0]) for row in rows)
 
     # --- programs that ask for a proxy, and names over TCP ---
 
@@ -292,7 +251,7 @@ class Room:
     async def _answer_stream(self, pod: socket.socket) -> None:
         async with asyncio.timeout(HEAD_WITHIN_S):
             size = int.from_bytes(await _exactly(pod, 2))
-            answer = await self._answer(await _exactly(pod, size))
+            answer = await self._naming.answer(await _exactly(pod, size))
         await self._loop.sock_sendall(pod, len(answer).to_bytes(2) + answer)
 
 

@@ -57,6 +57,12 @@ class Tally:
     _more_refused: int = 0
     _more_dns: int = 0
 
+    def forget(self) -> None:
+        """Begin anew."""
+        for counts in (self._ways, self._others, self._refused, self._dns, self._unknown):
+            counts.clear()
+        self._more_refused = self._more_dns = 0
+
     def way(self, host: str, port: int) -> Way:
         """Where to count connections to a host's port."""
         found = self._ways.get((host, port))
@@ -66,7 +72,7 @@ class Tally:
         if len(self._ways) < MOST:
             self._ways[host, port] = made
         else:
-            self._others = self._others or [made]
+            self._others += [] if self._others else [made]
             made = self._others[0]
         return made
 

@@ -114,6 +114,15 @@ def test_the_gateway_is_reached_at_this_node_s_end_and_a_link_outlives_the_pod_s
     assert seen_of(watched).contacted == 0, "the gateway is no host of the agent's choice"
 
 
+def test_a_gateway_with_a_name_is_found_by_its_name(open_pod: OpenPod, world: Outside) -> None:
+    pod = open_pod(network="gateway", gateway=f"http://site.test:{world.port}")
+    code = "print(json.dumps([fetch(f'http://site.test:{port}/'), tcp('site.test', 80, b'x')]))"
+    assert run(pod, code, world) == [len(BODY), "ConnectionResetError"]
+    seen = seen_of(pod)
+    assert [(one.host, one.connections) for one in seen.hosts] == [("gateway", 1)]
+    assert refused(seen) == {("site.test", 80, "tcp")}, "the gateway's machine has other ports"
+
+
 NOWHERE = """
 here = json.loads(sys.argv[2]) if len(sys.argv) > 2 else None
 tried = {

@@ -11,14 +11,11 @@ from ....models.errors import PodLost, Refused, StartFailed
 from ....models.execution import KILLED, ExecResult
 from ....models.limits import Effective
 from ...meters.traffic import Traffic, traffic
-from ...network import egress
-from ...network.link import INSIDE, Link, join
 from ...network.peer import Peer
-from ...outlet.outlets import Outlet, Outlets
-from ...outlet.places import NODE, PROXY_URL
+from ...outlet.outlets import Outlets
 from .. import command, owner
 from ..disk_use import allocated_bytes
-from ..pod import LINKED, PEER_URL, PROXY, WATCHED, PodOrder
+from ..pod import PodOrder
 from . import private_tree, residue, tree_copy
 from .counters import tally
 from .enclosure import Enclosure
@@ -29,16 +26,12 @@ from .plain_files import REMEDY, ROOT, normal
 from .residue import Residue
 from .template import Template
 from .vigil import Vigil
+from .way import Way
 from .words import NOT_JOINED, environment, joined
 
 DOWNLOAD_BYTES = 1 << 30
 OOM_ENDED = "an OOM kill has ended it (oom_scope = pod)"
 OOM_COUNT_TIMEOUT_S = 0.5
-NAMES_OF_A_POD = {
-    "resolv.conf": f"nameserver {NODE}\n",
-    "hosts": "127.0.0.1 localhost\n",
-    "nsswitch.conf": "hosts: files dns\n",
-}
 
 
 class ProcessPod:
@@ -53,9 +46,7 @@ class ProcessPod:
         outlets: Outlets | None = None,
     ) -> None:
         self.order = order
-        self._peer, self._outlets = peer or Peer(), outlets or Outlets()
-        self._link: Link | None = None
-        self._outlet: Outlet | None = None
+        self._way = Way(order, peer or Peer(), outlets or Outlets())
         self._measuring = Traffic()
         self.image_id = made_from.id
         self._template, self._ground = made_from, ground
@@ -152,13 +143,12 @@ class ProcessPod:
 
     def egress(self) -> EgressSeen | None:
         """What went through its outlet, if it has one."""
-        return None if self._outlet is None else self._outlet.seen()
+        return self._way.seen()
 
     def stop(self) -> None:
         """As `Pod.stop` says."""
         self._end("it was stopped")
-        if self._outlet is not None:
-            self._outlet.close()
+        self._way.close()
         if self._vigil is not None:
             self._vigil.stop()
             self._vigil = None
@@ -188,8 +178,7 @@ class ProcessPod:
         self._group = group = self._ground.group(self.order.attempt_id)
         self._note()
         self._baseline_bytes = self._ground.lay_tree(self._template, self._tree, self._workdir)
-        if self.order.network in WATCHED:
-            self._lay_names()
+        self._way.lay_names(self._folder, self._tree, self._ground.owner)
         group.make()
         effective = group.apply(self.order.limits)
         if self._ground.enclosed:
@@ -197,7 +186,8 @@ class ProcessPod:
             self._enclosure = self._ground.launcher.open(self._request(), patience_s)
             group.follow(self._enclosure.pid)
             self._note()
-            effective = self._linked(self._enclosure.pid, effective)
+            effective = self._way.opened(self._enclosure.pid, effective)
+            self._measuring = self._passed() or Traffic()
         self._vigil = Vigil(
             group.look,
             storage_bytes=self._storage_bytes,
@@ -210,43 +200,13 @@ class ProcessPod:
         self._vigil.start()
         return effective.model_copy(update={"cpuset": cpus_allowed()})
 
-    def _lay_names(self) -> None:
-        """Have the pod ask its outlet for names, and know none of this machine's own."""
-        for name, text in NAMES_OF_A_POD.items():
-            file = self._folder / name
-            file.write_text(text)
-            tree_copy.put(self._tree, file, PurePosixPath("/etc", name), self._ground.owner)
-
-    def _linked(self, pid: int, effective: Effective) -> Effective:
-        """Link the pod to this node, if its network is to be that, and settle its egress."""
-        if self.order.network in WATCHED:
-            order = self.order
-            wanted = order.egress_mbps
-            self._outlet = self._outlets.open(
-                order.attempt_id, pid, order.allow, order.gateway, wanted
-            )
-            self._measuring = self._passed() or Traffic()
-            rates = self._outlet.rates
-            return effective if wanted is None else egress.told(effective, wanted, rates)
-        if self.order.network not in LINKED:
-            return effective
-        self._link = link = join(pid)
-        wanted = self.order.egress_mbps
-        if wanted is None:
-            return effective
-        seen = egress.settle(egress.PodEnd(pid, INSIDE, link.device, link.node), wanted, self._peer)
-        self._measuring = self._passed() or Traffic()
-        return egress.told(effective, wanted, seen)
-
     def _passed(self) -> Traffic | None:
         net_dev = None if self._enclosure is None else self._enclosure.net_dev()
         return None if net_dev is None else traffic(net_dev)
 
     def _told(self, env: Mapping[str, str] | None) -> dict[str, str]:
         """What a command finds beside the environment of its image and order."""
-        where = {} if self._link is None else {PEER_URL: self._peer.url(self._link.node)}
-        out = {} if self._outlet is None else {PROXY: PROXY_URL}
-        return where | out | dict(env or {})
+        return self._way.env() | dict(env or {})
 
     def _note(self) -> None:
         folders = self._group.folders() if self._group else ()
