@@ -175,6 +175,70 @@ UNRECORDED: dict[str, tuple[dict[str, Any], Verdict, tuple[str, str, str | None,
         "failed",
         (IE, "evicted", None, "kubelet"),
     ),
+    "evicted, and the verdict was there before": (
+        {
+            "phase": "Failed",
+            "reason": "Evicted",
+            "message": "The node was low on resource: memory. ",
+            "disruption": "TerminationByKubelet",
+            "disrupted_at": 20.0,
+            "verdict_at": 10.0,
+        },
+        "failed",
+        FAILED,
+    ),
+    "the kubelet made room for a critical pod": (
+        {"phase": "Failed", "reason": "Preempting"},
+        "failed",
+        (IE, "preempted", None, "preempted"),
+    ),
+    "its node was shut down": (
+        {"phase": "Failed", "reason": "Terminated"},
+        "failed",
+        (IE, "node_lost", None, "gone"),
+    ),
+    "the kubelet came back and knew nothing of it": (
+        {"phase": "Failed", "ended_as": "ContainerStatusUnknown", "exit_code": 137},
+        "failed",
+        (IE, "node_lost", None, "gone"),
+    ),
+    "tainted away from a node that has gone silent": (
+        {
+            "disruption": "DeletionByTaintManager",
+            "node": {"name": "n", "exists": "yes", "ready": "unknown"},
+        },
+        "failed",
+        (IE, "node_lost", None, "unreachable"),
+    ),
+    "the backstop, and the verdict was there before": (
+        {"phase": "Failed", "reason": "DeadlineExceeded", "verdict_at": 10.0},
+        "failed",
+        FAILED,
+    ),
+    "the backstop": (
+        {"phase": "Failed", "reason": "DeadlineExceeded"},
+        "failed",
+        (IE, "deadline", None, "backstop"),
+    ),
+    "no network for its sandbox": (
+        {"overdue": "start", "troubles": ("FailedCreatePodSandBox: plugin type=cni failed",)},
+        "",
+        (IE, "start_failed", None, "network"),
+    ),
+    "its image took all the time, and nothing was told of it": (
+        {"overdue": "image"},
+        "",
+        (IE, "start_failed", None, "start"),
+    ),
+    "no registry of that name, whatever else is not found": (
+        {
+            "waiting": "ErrImagePull",
+            "waiting_message": "lookup r.example: no such host",
+            "troubles": ("Failed: not found",),
+        },
+        "",
+        (IE, "image_pull", None, "infrastructure"),
+    ),
     "sent away by a node under pressure": (
         {
             "phase": "Failed",
@@ -223,6 +287,22 @@ def test_a_pod_that_is_killed_under_its_verifier_is_no_lost_connection() -> None
     killed = KubeEvidence(phase="Failed", exit_code=137, ended_as="Error")
     found = classify(Evidence(phases=phases, kube=killed))
     assert told(found) == (IE, "unknown", None, "sigkill")
+
+
+def test_a_verdict_in_the_second_of_the_disruption_is_not_before_it() -> None:
+    kube = KubeEvidence(disruption="EvictionByEvictionAPI", disrupted_at=10.0, verdict_at=10.0)
+    assert classify(evidence(kube, "passed")).cause == "evicted"
+
+
+def test_a_pod_that_we_removed_has_not_vanished() -> None:
+    kube = KubeEvidence(vanished=True, intent="cleanup")
+    assert classify(evidence(kube, "failed")).verdict == "failed"
+
+
+def test_the_year_1970_is_no_time() -> None:
+    assert kube_reading.unix("1970-01-01T00:00:00Z") is None
+    assert kube_reading.unix(None) is None
+    assert kube_reading.unix("1970-01-01T00:01:00Z") == 60.0
 
 
 VANISHED = {"node gone": (DELETED, "node_lost"), "node there": (READY, "unknown")}

@@ -10,6 +10,7 @@ from kube_api import FakeApi
 from infranoise.workers.pods.kubernetes.api import Api
 from infranoise.workers.pods.kubernetes.events import Events
 from infranoise.workers.pods.kubernetes.nodes import Nodes
+from infranoise.workers.pods.kubernetes.profiles import Profiles
 
 Json = dict[str, Any]
 
@@ -80,6 +81,26 @@ def test_what_is_kept_of_a_node_is_what_is_read_of_it(nodes: Nodes) -> None:
     (kept,) = nodes.objects()
     assert set(kept["status"]) == {"capacity", "allocatable", "conditions", "nodeInfo"}
     assert nodes.object("node-1") == kept
+
+
+def test_what_a_node_is_is_read_in_a_pod_once_for_each_boot(
+    fake: FakeApi, api: Api, nodes: Nodes
+) -> None:
+    reads: list[str] = []
+
+    def read() -> str:
+        reads.append("once")
+        return "== /proc/cpuinfo\nmodel name : quick\n"
+
+    profiles = Profiles(api, nodes)
+    assert profiles.of("node-1", read) is profiles.of("node-1", read)
+    with fake.store.lock:
+        found = fake.store.get("nodes", "", "node-1")
+        found["status"]["nodeInfo"]["bootID"] = "another"
+        fake.store._put("MODIFIED", "nodes", found)
+    until(lambda: nodes.objects()[0]["status"]["nodeInfo"]["bootID"] == "another")
+    assert profiles.of("node-1", read).cpu_model == "quick"
+    assert len(reads) == 2
 
 
 def test_where_nodes_may_not_be_watched_they_are_asked_for_or_unknown(

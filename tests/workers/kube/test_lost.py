@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from infranoise.models.errors import PodLost
 from infranoise.models.evidence import Evidence, Phase
 from infranoise.models.kube_reading import facts
 from infranoise.models.limits import Limits
-from infranoise.workers.pods.kubernetes.api import Api
+from infranoise.workers.pods.kubernetes.api import Api, Ask
 from infranoise.workers.pods.kubernetes.pod import KubernetesPod
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
 from infranoise.workers.pods.kubernetes.words import Shape
@@ -43,6 +44,14 @@ def pod(pods: KubernetesPods) -> Iterator[KubernetesPod]:
         yield made
 
 
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what a watch will have been told."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 def meaning(pod: KubernetesPod) -> tuple[str, str]:
     """What its end means for a trial whose verifier said no."""
     phases = (Phase(name="agent", exit_code=0), Phase(name="verifier", exit_code=0))
@@ -66,6 +75,50 @@ def test_a_connection_that_broke_is_explained_by_a_status_that_comes_later(
     assert lost.value.facts["reason"] == "Evicted"
     pod.stop()
     assert meaning(pod) == ("infra_error", "evicted")
+
+
+def disrupt(cluster: FakeApi, reason: str, at: float) -> None:
+    """Write that a pod is to go, at a moment by the cluster's clock."""
+    (made,) = cluster.store.all_of("pods", "trials")
+    moment = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    told = {"type": "DisruptionTarget", "status": "True", "reason": reason,
+            "lastTransitionTime": moment}  # fmt: skip
+    conditions = [*made["status"]["conditions"], told]
+    cluster.store.status("trials", made["metadata"]["name"], {"conditions": conditions})
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, -3600.0, 3600.0])
+def test_a_verdict_stands_or_falls_by_when_it_was_and_not_by_whose_clock_is_off(
+    ahead_s: float, cluster: FakeApi, api: Api, pod: KubernetesPod
+) -> None:
+    cluster.clock_ahead_s = ahead_s
+    api.ask(Ask("GET", "/version"))
+    now = time.time()
+    disrupt(cluster, "PreemptionByScheduler", now + ahead_s + 100)
+    until(lambda: pod._witness.facts().disruption != "")
+    phases = (Phase(name="agent", exit_code=0), Phase(name="verifier", exit_code=0))
+    causes = {
+        later_s: classify(Evidence(phases=phases, reward=1.0, kube=pod.ending(now + later_s))).cause
+        for later_s in (0, 200)
+    }
+    assert causes == {0: "", 200: "preempted"}
+
+
+def test_a_node_that_was_silent_then_is_found_whatever_the_cluster_s_clock_says(
+    cluster: FakeApi, api: Api, pods: KubernetesPods, pod: KubernetesPod
+) -> None:
+    nodes = pods._cluster.nodes
+    for word, ready in (("Unknown", "unknown"), ("True", "yes")):
+        with cluster.store.lock:
+            found = cluster.store.get("nodes", "", "node-1")
+            found["status"]["conditions"] = [{"type": "Ready", "status": word}]
+            cluster.store._put("MODIFIED", "nodes", found)
+        until(lambda ready=ready: nodes.seen("node-1").ready == ready)  # type: ignore[misc]
+    cluster.clock_ahead_s = 3600.0
+    api.ask(Ask("GET", "/version"))
+    disrupt(cluster, "DeletionByTaintManager", time.time() + 3600)
+    until(lambda: pod._witness.facts().disruption != "")
+    assert meaning(pod) == ("infra_error", "node_lost")
 
 
 def test_a_container_that_was_started_again_is_not_the_trial_s(

@@ -244,6 +244,8 @@ def test_the_sweep_keeps_the_object_then_deletes_it_finalizer_and_all(
     rows = [json.loads(line) for line in diary.read_text().splitlines()]
     (swept,) = (row for row in rows if row["what"] == "SWEPT")
     assert swept["object"]["status"]["containerStatuses"]
+    told = [row["what"] for row in rows if row["what"] in ("SWEPT", "INTENT")]
+    assert told == ["SWEPT", "INTENT"]
 
 
 def written(folder: Path, *rows: Json) -> Path:

@@ -131,6 +131,13 @@ def test_nodes_that_take_no_pods_now_are_not_dealt(node: Json) -> None:
     assert not seats.open_to(node | {"status": silent}, asked)
     taint = {"key": "gone", "effect": "PreferNoSchedule"}
     assert seats.open_to(node | {"spec": {"taints": [taint]}}, asked)
+    hard = node | {"spec": {"taints": [{"key": "gone", "effect": "NoExecute"}]}}
+    for toleration, taken in {
+        "gone": True,
+        "gone:NoExecute": True,
+        "gone:NoSchedule": False,
+    }.items():
+        assert seats.open_to(hard, ClusterPods(tolerations=(toleration,))) is taken
 
 
 def test_what_an_experiment_asks_stands_in_the_pod(store: Store) -> None:

@@ -11,14 +11,23 @@ from kube_replay import ReplayKubelet
 from kube_store import Denied
 
 from infranoise.models.classify import classify
-from infranoise.models.errors import ImagePullFailed, PodError, Refused, StartFailed, Unschedulable
+from infranoise.models.errors import (
+    ImagePullFailed,
+    PodError,
+    PodLost,
+    Refused,
+    StartFailed,
+    Unschedulable,
+)
 from infranoise.models.evidence import Evidence
+from infranoise.models.kube_evidence import KubeEvidence
 from infranoise.models.limits import Limits
 from infranoise.models.seating import ClusterPods, Seat
 from infranoise.workers.pods.kubernetes import cluster as kubernetes_cluster
 from infranoise.workers.pods.kubernetes import words
 from infranoise.workers.pods.kubernetes.api import Api
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
+from infranoise.workers.pods.kubernetes.start import Patience, problem
 from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.pods.pod import PodOrder
 
@@ -67,6 +76,19 @@ def test_a_pod_that_does_not_come_to_run_says_why(
     assert kube is not None
     outcome = classify(Evidence(kube=kube))
     assert (outcome.verdict, outcome.cause) == ("infra_error", cause)
+
+
+def test_what_a_full_quota_took_of_the_patience_a_scheduler_does_not_get_again() -> None:
+    patience = Patience(600.0, 60.0)
+    assert patience.after(200.0) == Patience(400.0, 60.0)
+    assert patience.after(600.0).of("schedule") == 30.0  # its moment
+    assert Patience(5.0, 60.0).after(5.0).of("schedule") == 5.0
+
+
+def test_a_pod_that_was_taken_away_before_it_ran_is_lost_and_did_not_fail_to_start() -> None:
+    taken = KubeEvidence(deleted=True, disruption="PreemptionByScheduler")
+    assert isinstance(problem("over", taken), PodLost)
+    assert isinstance(problem("over", KubeEvidence(phase="Failed", reason="X")), StartFailed)
 
 
 def test_a_floor_that_one_node_holds_is_tried(
