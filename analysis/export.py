@@ -5,12 +5,26 @@ from typing import Literal, get_args
 
 import polars as pl
 
+from ..models.errors import DesignError
 from .hibayes import write_hibayes
 
 type Format = Literal["parquet", "csv", "jsonl", "hibayes"]
 FORMATS: tuple[str, ...] = get_args(Format.__value__)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Texts that begin so are run as formulas by spreadsheets."""
+
+
+def of_entry(attempts: pl.DataFrame, entry: str) -> pl.DataFrame:
+    """The attempts of one entry.
+
+    Raises:
+        DesignError: there is none of that name.
+    """
+    found = attempts.filter(entry=entry)
+    if found.is_empty():
+        known = ", ".join(attempts["entry"].unique().sort()[:12])
+        raise DesignError(f"there is no entry {entry!r}; there are: {known}")
+    return found
 
 
 def write_attempts(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import cast
 
-from ..analysis.export import FORMATS, Format, write_attempts
+from ..analysis.export import FORMATS, Format, of_entry, write_attempts
 from ..analysis.read_ledger import read_attempts
 from ..models.errors import DesignError
 from ..models.ledger import reading
@@ -32,7 +32,7 @@ def export_results(
     engine, name = opened(address)
     attempts = read_attempts(engine, name or None)
     if address.entry:
-        attempts = attempts.filter(entry=address.entry)
+        attempts = of_entry(attempts, address.entry)
     experiment = name or reading.experiments(engine)[0]
     try:
         rows = write_attempts(attempts, experiment, cast("Format", chosen), path, accepted=accepted)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -12,7 +13,7 @@ from sqlalchemy import Engine
 from ..analysis.words import counted
 from ..importers.bring import Brought, bring, unfinished
 from ..importers.intake import Watch
-from ..importers.kinds import detected, importer, looks_like
+from ..importers.kinds import detected, importer
 from ..importers.labels import band_label
 from ..importers.modes import Modes, rules_in
 from ..importers.modes_builtin import BUILT_IN
@@ -69,10 +70,10 @@ def import_results(wanted: Wanted, *, as_json: bool) -> int:
                 if where is None
                 else take_in(open_store(where), name, reader, wanted.paths, choices, watch)
             )
-    except SourceFault as fault:
+    except SourceFault:
         if made_now:
             remove_ledger(Path(where or ""))
-        raise _with_a_guess(wanted, fault) from fault
+        raise
     except KeyboardInterrupt:
         kept = "nothing was written" if where is None else "what went in stays; run it again"
         console.print(f"interrupted: {kept}")
@@ -167,21 +168,23 @@ def store_of(store: str | None, name: str) -> str:
     return str(path if path.suffix in (".sqlite", ".db") or path.is_file() else path / LEDGER)
 
 
-def _with_a_guess(wanted: Wanted, fault: SourceFault) -> SourceFault:
-    """A fault on finding nothing, with the kind that the path looks like."""
-    guess = looks_like(wanted.paths[0])
-    if guess in ("", wanted.kind) or "holds no results" not in fault.problem:
-        return fault
-    return SourceFault(fault.path, fault.place, f"{fault.problem}; it looks like {guess}")
-
-
 def _importer(wanted: Wanted, columns: TableColumns | None) -> Importer:
     kinds = get_args(Kind)
     if wanted.kind == "auto":
-        return importer("table", columns) if columns else detected(wanted.paths[0])
+        return importer("table", columns) if columns else _one_look(wanted.paths)
     if wanted.kind not in kinds:
         raise DesignError(f"unknown kind {wanted.kind!r}; there are: {', '.join(kinds)}, auto")
     return importer(wanted.kind, columns)  # type: ignore[arg-type]
+
+
+def _one_look(paths: Sequence[Path]) -> Importer:
+    """The importer of what all the paths look like."""
+    looks = {(found := detected(path)).kind: (found, path) for path in paths}
+    if len(looks) > 1:
+        told = ", ".join(f"{path} looks like {kind}" for kind, (_, path) in looks.items())
+        raise DesignError(f"{told}: import one kind at a time; one --name takes them all in")
+    ((found, _),) = looks.values()
+    return found
 
 
 def _columns(wanted: Wanted) -> TableColumns | None:

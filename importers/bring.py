@@ -11,6 +11,7 @@ from ..models.ledger.adopt import Adopted, Adoption
 from ..models.node import NodeProfile
 from ..models.source import Source, Unrecorded
 from .intake import Intake, Seen, Watch
+from .kinds import looks_like
 from .labels import short
 from .modes_builtin import VERSION
 from .reading import Account, Choices, Importer
@@ -55,9 +56,13 @@ def bring(
             raise SourceFault(path, "", "no such file or folder")
     account = Account()
     with _no_collections():
-        seen = Intake(adoption, account, watch).take(importer.read(paths, choices, account))
+        intake = Intake(adoption, account, watch)
+        seen = intake.take(importer.read(paths, choices, account))
     if not seen.trials and not account.faults:
-        raise SourceFault(_named(paths), "", f"holds no results of the kind {importer.kind!r}")
+        raise _barren(importer, paths)
+    met = {*intake.places, *(Path(fault.path) for fault in account.faults)}
+    barren = [path for path in paths if not any(_within(path, place) for place in met)]
+    account.faults += [_barren(importer, [path]) for path in barren]
     return Brought(
         source=_source(importer, paths, choices, account, seen),
         adopted=seen.adopted,
@@ -69,6 +74,18 @@ def bring(
         faults=tuple(account.faults),
         profiles=account.profiles,
     )
+
+
+def _barren(importer: Importer, paths: Sequence[Path]) -> SourceFault:
+    """Nothing of the kind lies there; what does, by its look."""
+    guess = looks_like(paths[0])
+    hint = f"; it looks like {guess}" if guess not in ("", importer.kind) else ""
+    return SourceFault(_named(paths), "", f"holds no results of the kind {importer.kind!r}{hint}")
+
+
+def _within(path: Path, place: Path) -> bool:
+    """A place is a path or lies below it; of a file it may be the folder that the file is in."""
+    return place.is_relative_to(path) or (path.is_file() and place == path.parent)
 
 
 def unfinished(importer: Importer, paths: Sequence[Path], choices: Choices) -> Source:

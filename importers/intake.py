@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from itertools import batched
+from pathlib import Path
 
 from ..models.classify import PASS_REWARD
 from ..models.errors import SourceFault
@@ -86,6 +87,7 @@ class Intake:
         self._adoption, self._account, self._watch = adoption, account, watch
         self._waiting, self._told = Seen(), list[ToldTrial]()
         self.seen = Seen()
+        self.places = set[Path]()  # where units were met
 
     def take(self, units: Iterable[Unit]) -> Seen:
         """Take all units in, and tell what went in.
@@ -94,6 +96,7 @@ class Intake:
             LedgerError: the experiment was run here, not imported.
         """
         for unit in units:
+            self.places.add(unit.path)
             if unit.streamed:
                 self._stream(unit)
             else:

@@ -391,3 +391,22 @@ def test_trees_of_a_kind_tell_once_what_they_lack(run: Run, tmp_path: Path) -> N
     named = [lack["what"] for lack in check["unstated"]]
     assert len(named) == len(set(named))
     assert {"OOM scope", "swap"} <= set(named)
+
+
+def test_a_path_that_gave_nothing_is_named(run: Run, tmp_path: Path) -> None:
+    jobs(tmp_path, "a", {"t": 1})
+    tb_run(tmp_path / "board" / "run", tb_trial())
+    result = run("import", "harbor", "a", "board", "--name", "x")
+    assert result.exit_code == 6
+    assert "board: holds no results of the kind 'harbor'; it looks like terminal-bench" in flat(
+        result
+    )
+    with pytest.raises(DesignError, match="a looks like harbor, board looks like terminal-bench"):
+        run("import", "auto", "a", "board")
+
+
+def test_an_entry_that_is_not_there_is_not_exported(run: Run, tmp_path: Path) -> None:
+    jobs(tmp_path, "a", {"t": 1})
+    with pytest.raises(DesignError, match="there is no entry 'nobody'; there are: terminus-2"):
+        run("export", "a@nobody", "out.csv")
+    assert not (tmp_path / "out.csv").exists()
