@@ -155,5 +155,8 @@ def test_plan_trial_and_card_tell_the_network_and_its_list(done: Done) -> None:
         ("192.0.2.10:80", "tcp refused", 1, 1),
         ("evil.test", "name forbidden", 1, 1),
     }
+    page = (done.folder / "out/report.html").read_text(encoding="utf-8")
+    assert "evil.test" in page
+    assert f"site.test:{done.port}" in page
     (row,) = study.attempts.select("egress_hosts", "egress_refused", "network").iter_rows()
     assert row == (1, 2, f"gateway ({allow})")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from infranoise.cli.settle import Settled, settle
+from infranoise.models.errors import DesignError
 from infranoise.models.experiment_file import parse_experiment
 
 FILES = {
@@ -32,6 +33,26 @@ def settled(root: Path, exclude: str = "") -> Settled:
     return settle(
         parse_experiment(text, where="e", default_name="e"), root, runtime=None, environ={}
     )
+
+
+@pytest.mark.parametrize("network", ["none", "internal", "gateway"])
+def test_a_cluster_promises_no_network_but_its_own(root: Path, network: str) -> None:
+    text = f'tasks = ["bench"]\n[pods]\nruntime = "kubernetes"\nnetwork = "{network}"'
+    asked = parse_experiment(text, where="e", default_name="e")
+    with pytest.raises(DesignError, match="--runtime docker") as refusal:
+        settle(asked, root, runtime=None, environ={})
+    assert f'network = "{network}"' in str(refusal.value)
+
+
+@pytest.mark.parametrize("runtime", ["process", "docker"])
+def test_a_machine_that_can_make_no_outlets_says_so_before_anything_is_spent(
+    root: Path, runtime: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infranoise.cli.settle.why_no_outlets", lambda: "run it as root")
+    text = f'tasks = ["bench"]\n[pods]\nruntime = "{runtime}"\nnetwork = "gateway"'
+    asked = parse_experiment(text, where="e", default_name="e")
+    with pytest.raises(DesignError, match="run it as root"):
+        settle(asked, root, runtime=None, environ={})
 
 
 def test_each_malformed_task_is_named_and_the_others_go_on(root: Path) -> None:
