@@ -44,6 +44,8 @@ LONGEST_FIRST = (  # files that wait for real pods, servers and clocks; a file r
     "workers/pods/test_contract_process.py",
     "fleet/test_flower.py",
     "cli/test_egress_run.py",
+    "cli/test_outlet_run.py",
+    "workers/pods/test_outlet.py",
     "cli/test_bake_off.py",
     "cli/test_sweep.py",
     "workers/pods/test_egress.py",

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from infranoise.models.egress_seen import EgressSeen
 from infranoise.workers.outlet import question, sniff
-from infranoise.workers.outlet.greeting import Refuse
+from infranoise.workers.outlet.greeting import Greeting, Refuse
 from infranoise.workers.outlet.looking_up import LookUp, Unresolved, leads_here
 from infranoise.workers.outlet.names import MOST, Names
 from infranoise.workers.outlet.places import NAMES, Door, door_of, in_pod
 from infranoise.workers.outlet.proxy_head import asked_of
-from infranoise.workers.outlet.tally import Tally
+from infranoise.workers.outlet.relay import carry
+from infranoise.workers.outlet.tally import Tally, Way
 
 ADDRESS = IPv4Address("198.19.0.1")
 
@@ -137,6 +138,30 @@ def test_pods_find_the_gateway_by_its_name_or_at_this_node_s_end(
 ) -> None:
     assert door_of(url) == door
     assert in_pod(url) == seen
+
+
+def test_a_host_may_speak_first_and_each_side_may_end_before_the_other() -> None:
+    async def talk() -> Way:
+        loop, way = asyncio.get_running_loop(), Way("site.test", 22)
+        (pod, near), (far, host) = socket.socketpair(), socket.socketpair()
+        with pod, near, far, host:
+            for one in (pod, near, far, host):
+                one.setblocking(False)
+            carried = asyncio.create_task(carry(near, far, way, Greeting("site.test", 22), b""))
+            await loop.sock_sendall(host, b"SSH-2.0-host\r\n")
+            assert await loop.sock_recv(pod, 100) == b"SSH-2.0-host\r\n"
+            await loop.sock_sendall(pod, b"SSH-2.0-pod\r\n")
+            pod.shutdown(socket.SHUT_WR)
+            assert await loop.sock_recv(host, 100) == b"SSH-2.0-pod\r\n"
+            assert await loop.sock_recv(host, 100) == b""
+            await loop.sock_sendall(host, b"more")
+            host.shutdown(socket.SHUT_WR)
+            assert await loop.sock_recv(pod, 100) == b"more"
+            await carried
+        return way
+
+    way = asyncio.run(talk())
+    assert (way.bytes_out, way.bytes_in) == (13, 18)
 
 
 HEADS = {
