@@ -146,6 +146,15 @@ def offers(nodes: Sequence[NodeState]) -> tuple[Offer, ...]:
     )
 
 
+def _no_node(nodes: Sequence[NodeState]) -> tuple[str, ...]:
+    drained = ", ".join(node.id for node in nodes if node.condition == "drain")
+    up = f", or give drained nodes trials again (infranoise nodes up: {drained})" if drained else ""
+    return (
+        f"no node takes trials now: start a worker (infranoise worker){up}",
+        *(f"{node.id}: {node.because}" for node in nodes if node.fresh and node.because),
+    )
+
+
 def _waits(engine: Engine, standing: live.Standing, fleet: Fleet) -> tuple[str, ...]:
     if standing.word == "done":
         return ()
@@ -155,8 +164,7 @@ def _waits(engine: Engine, standing: live.Standing, fleet: Fleet) -> tuple[str, 
         return ("no scheduler leads: start one (infranoise scheduler)",)
     able = [node for node in fleet.nodes if node.takes_trials]
     if not able:
-        left_out = [f"{n.id}: {n.because}" for n in fleet.nodes if n.fresh and n.because]
-        return ("no node takes trials now: start a worker (infranoise worker)", *left_out)
+        return _no_node(fleet.nodes)
     experiment = reading.experiment(engine, standing.name)
     tasks = reading.tasks(engine, standing.name)
     refusals = feasible(experiment, tasks, offers(able)).refusals

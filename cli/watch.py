@@ -85,7 +85,7 @@ class Watch:
     def line(self) -> str:
         """The same in one line."""
         if self._trouble or self.view:
-            return self._trouble or (summary(self.view) if self.view else "")
+            return self._trouble or (_told(self.view) if self.view else "")
         told = [f"{one.name}: {one.word} {one.n:,}/{one.planned:,}" for one in self._standings]
         return " · ".join([*told, *([fleet_line(self._fleet)] if self._fleet else [])])
 
@@ -97,6 +97,10 @@ class Watch:
             else {"experiments": [standing_json(one) for one in self._standings]}
         )
         return seen | {"fleet": self._fleet and fleet_json(self._fleet), "trouble": self._trouble}
+
+
+def _told(view: ExperimentView) -> str:
+    return " · ".join((summary(view), *(f"waits: {why}" for why in view.waits)))
 
 
 def watch(

@@ -103,8 +103,8 @@ def _difference(experiment: Experiment, document: str) -> str:
     what = ", ".join(keys) if keys else "the contents of its tasks"
     return (
         f"experiment {experiment.name}: the store holds one of that name that differs in {what}; "
-        "give this one another name, another store (--store) or folder (--out), or start over with "
-        "--fresh"
+        "give this one another name or another store (--store); `run` also takes another folder "
+        "(--out) or starts over (--fresh)"
     )
 
 

@@ -11,17 +11,21 @@ import pytest
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
+from infranoise.cli.fleet_view import Fleet, look_at_experiment
 from infranoise.cli.main import app
 from infranoise.cli.watch import Watch
 from infranoise.models.api_call import ApiCall
 from infranoise.models.errors import DesignError, LedgerError
 from infranoise.models.evidence import Evidence, Phase
+from infranoise.models.lease.capacity import Capacity
 from infranoise.models.ledger.api_calls import take_calls
 from infranoise.models.ledger.attempts import owed, place
 from infranoise.models.ledger.ingest import Ending, ingest
 from infranoise.models.ledger.store import open_store
 from infranoise.models.message import AttemptRecord
 from infranoise.models.provider import Tokens
+from infranoise.scheduler.hello import Hello
+from infranoise.scheduler.node_state import NodeState
 
 Make = Callable[..., AttemptRecord]
 TEXT = """
@@ -139,6 +143,16 @@ def test_a_watch_ends_with_its_experiment(ledger: Ledger) -> None:
     ledger.run("cancel", "small")
     assert "small" not in ledger.run("status", "small").splitlines()[-1]
     assert "cancelled · 2/4 trials" in ledger.run("watch", "small")
+
+
+def test_where_every_node_is_drained_it_is_said_how_they_come_back(ledger: Ledger) -> None:
+    room = Capacity(1000, 1 << 30, 2)
+    drained = NodeState("n1", "drain", room, room, 0.1, Hello())
+    newer = NodeState("n2", "up", room, room, 0.1, Hello(version="9.9", unread="profile.qubits: ?"))
+    seen = Watch(str(ledger.store), None, None, "small")
+    seen.view = look_at_experiment(ledger.engine, "small", Fleet((drained, newer), "leader"))
+    assert "infranoise nodes up: n1" in seen.line()
+    assert "waits: n2: its worker is infranoise 9.9" in seen.line()
 
 
 def test_a_trial_is_shown_with_its_evidence_in_readable_units(ledger: Ledger) -> None:
