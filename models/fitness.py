@@ -61,7 +61,25 @@ def misfits(
         Misfit(task=task.name, kind=kind, why=why)
         for task in tasks
         for kind, why in _of(task, experiment, environ, machine)
-    ]
+    ] + [Misfit(task="every task", kind="notice", why=why) for why in _of_all(experiment)]
+
+
+def _of_all(experiment: Experiment) -> Iterator[str]:
+    """What does not fit whatever the task."""
+    strict = {
+        band.name
+        for band in experiment.bands
+        if band.memory.floor == band.memory.ceiling and band.cpu.floor == band.cpu.ceiling
+    }
+    natural = (
+        experiment.pods.runtime == "kubernetes" and experiment.pods.kubernetes.qos == "natural"
+    )
+    if natural and 0 < len(strict) < len(experiment.bands):
+        yield (
+            f'with qos = "natural" pods of {", ".join(sorted(strict))} are Guaranteed and others '
+            "Burstable: they differ in their CPUs and in whom a pressed node evicts first, beside "
+            'the ceiling; qos = "constant" moves the ceiling alone'
+        )
 
 
 def _of(

@@ -1,11 +1,12 @@
 """Nodes and events under one watch each: as they were then, also when they are gone now."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from kube_api import FakeApi
+from kube_wait import until
 
 from infranoise.workers.pods.kubernetes.api import Api
 from infranoise.workers.pods.kubernetes.events import Events
@@ -13,14 +14,6 @@ from infranoise.workers.pods.kubernetes.nodes import Nodes
 from infranoise.workers.pods.kubernetes.profiles import Profiles
 
 Json = dict[str, Any]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what a feed will have been told."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def ready(fake: FakeApi, node: Json, status: str) -> None:
@@ -44,13 +37,14 @@ def event(fake: FakeApi, uid: str, reason: str, kind: str = "Pod") -> None:
 
 
 @pytest.fixture
-def nodes(fake: FakeApi, api: Api, node: Json) -> Nodes:
+def nodes(fake: FakeApi, api: Api, node: Json) -> Iterator[Nodes]:
     fake.store.create("nodes", "", node)
     made = Nodes(api)
     made.feed.start()
     assert made.feed.wait(10)
     fake.wait_for_watch()
-    return made
+    yield made
+    made.feed.stop()
 
 
 def test_a_node_that_fell_silent_and_came_back_is_known_to_have_been_lost(

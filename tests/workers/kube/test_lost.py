@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 from kube_api import FakeApi
 from kube_store import Object
+from kube_wait import until
 
 from infranoise.models.classify import classify
 from infranoise.models.errors import PodLost
@@ -42,14 +43,6 @@ def pod(pods: KubernetesPods) -> Iterator[KubernetesPod]:
     order = PodOrder("e.t.1", "e", "t", Path("/none"), "h", Limits(), time.time() + 60, image="i:1")
     with pods.pod(order) as made:
         yield made
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what a watch will have been told."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def meaning(pod: KubernetesPod) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from kube_api import FakeApi
 from kube_replay import ReplayKubelet, buries
+from kube_wait import until
 from kubernetes import client
 
 from infranoise.models.errors import PodError, PodLost, StartFailed
@@ -133,13 +134,6 @@ def impatient(fake: FakeApi, tmp_path: Path) -> Iterator[KubernetesPods]:
     made.close()
 
 
-def until_empty(fake: FakeApi) -> None:
-    deadline = time.monotonic() + 10
-    while fake.store.all_of("pods", "trials"):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def test_a_pod_that_was_made_though_nobody_said_so_is_removed(
     fake: FakeApi, impatient: KubernetesPods
 ) -> None:
@@ -147,7 +141,7 @@ def test_a_pod_that_was_made_though_nobody_said_so_is_removed(
     fake.loses_answers = 1
     with pytest.raises(StartFailed, match="the answer was lost"):
         impatient.pod(order()).start()
-    until_empty(fake)
+    until(lambda: fake.store.all_of("pods", "trials") == [])
 
 
 def test_a_pod_that_could_not_be_removed_is_told_to_go_again(
@@ -163,7 +157,7 @@ def test_a_pod_that_could_not_be_removed_is_told_to_go_again(
     with pytest.raises(PodLost, match="stays"):
         pod.stop()
     fake.allowed = everything
-    until_empty(fake)
+    until(lambda: fake.store.all_of("pods", "trials") == [])
     kube = pod.ending()
     assert kube is not None
     assert kube.ended_as == "StartError"

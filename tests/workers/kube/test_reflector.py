@@ -2,13 +2,13 @@
 nothing lost, nothing made up."""
 
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from kube_api import FakeApi
+from kube_wait import until
 from kubernetes import client
 
 from infranoise.models.kube_reading import Transition
@@ -97,14 +97,6 @@ def test_a_fault_loses_nothing_and_doubles_nothing(
         assert sum(gone((step,)) for step in history) == 1
         versions = [int(step.pod["metadata"]["resourceVersion"]) for step in history]
         assert versions == sorted(versions)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what a watch will have been told."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def test_a_watch_of_a_quiet_corner_is_taken_up_where_the_last_bookmark_stood(

@@ -1,11 +1,12 @@
 """What the code asks of the API is what RIGHTS says, and RIGHTS is what the roles grant."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from kube_api import FakeApi
+from kube_wait import until
 
 from infranoise.models.errors import PodLost, Refused, StartFailed
 from infranoise.models.limits import Limits
@@ -18,14 +19,6 @@ from infranoise.workers.pods.pod import PodOrder
 
 HELD = Seat(asked=ClusterPods(evidence_finalizer=True))
 ALL = {(right.resource, right.verb) for right in RIGHTS}
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what a watch will have been told."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """A pod's order as a manifest, and the API's words as limits."""
 
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from kube_store import qos_class
 
 from infranoise.models.limits import Limits
@@ -82,14 +81,16 @@ def test_the_pod_bears_what_protects_it_and_what_finds_it_again() -> None:
     assert (labels["infranoise.dev/run"], labels["infranoise.dev/attempt"]) == ("e", "e.t.1")
 
 
-@given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))
-def test_names_and_labels_are_such_as_the_api_takes(attempt: str, experiment: str) -> None:
-    made = words.manifest(order(attempt_id=attempt, experiment=experiment), Shape(), 0.0)
-    assert len(made["metadata"]["name"]) <= 63
-    for value in made["metadata"]["labels"].values():
-        assert len(value) <= 63
-        assert not value or value[0].isalnum()
-    assert made["metadata"]["annotations"]["infranoise.dev/attempt"] == attempt
+NAMES = ["a", "A_b-c.d", "-x-", "x.", "..", "_", "a/b:c", " ", "\n", "é" * 70, "a" * 63, "a" * 64]
+VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_and_labels_are_such_as_the_api_takes(name: str) -> None:
+    made = words.manifest(order(attempt_id=name, experiment=name), Shape(worker=name), 0.0)
+    assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]", made["metadata"]["name"])
+    assert all(VALUE.fullmatch(value) for value in made["metadata"]["labels"].values())
+    assert made["metadata"]["annotations"]["infranoise.dev/attempt"] == name
 
 
 def test_attempts_have_names_of_their_own() -> None:
