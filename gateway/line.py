@@ -101,8 +101,9 @@ class Line(asyncio.Protocol):
 
     def hold(self, on: bool) -> None:
         """Read no more for now, or go on."""
+        changed = on != self._held
         self._held, self._heard = on, self._loop.time()
-        if self._transport is None or self._transport.is_closing():
+        if not changed or self._transport is None or self._transport.is_closing():
             return
         if on:
             self._transport.pause_reading()

@@ -148,6 +148,7 @@ class Relay:
         finally:
             exchange.hold = None
             if line is not None and clean:
+                line.hold(False)  # a client that is slow to the end holds no other
                 self.lines.give_back(upstream.origin, line)
             elif line is not None:
                 line.close()
