@@ -48,7 +48,7 @@ MIB = 1 << 20
 STAGE = Path(__file__).parents[1] / "importers" / "peers"
 IMAGE, WITH_PYTHON = "debian:bookworm-slim", "python:3.12-slim"
 HOG = "python3 -c 'x = b\"y\" * (200 << 20)'; true"  # 200 MiB where 64 may be had
-LATE = "sleep 6; touch /app/answer"  # where 3 s may be taken
+LATE = "sleep 4; touch /app/answer"  # where 2 s may be taken
 JUDGE = "if [ -f /app/answer ]; then r=1; else r=0; fi; echo $r > /logs/verifier/reward.txt"
 ORACLE = Entry(agent="oracle")
 EARLY = "the way to the sandbox timed out"
@@ -94,7 +94,7 @@ class Harbor:
         self.mark = secrets.token_hex(4)
         docker_tasks = folder / "docker"
         write_task(docker_tasks / "killed", HOG, image=WITH_PYTHON)
-        write_task(docker_tasks / "outlives", LATE, f"sleep 6; {JUDGE}", agent_s=3)
+        write_task(docker_tasks / "outlives", LATE, f"sleep 4; {JUDGE}", agent_s=2)
         write_task(docker_tasks / f"orphan-{self.mark}", "sleep 300", agent_s=300)
         self.in_docker = self._start("-p", docker_tasks, "-a", "oracle", "-n", 3,
                                      "--jobs-dir", folder / "in-docker")  # fmt: skip
@@ -287,7 +287,7 @@ def test_h2_a_time_out_that_is_not_the_agents_is_not_called_so(
 
 
 def test_h3_an_agent_is_dead_before_it_is_judged(pods: DockerPods, tmp_path: Path) -> None:
-    folder = write_task(tmp_path / "outlives", LATE, f"sleep 6; {JUDGE}", agent_s=3)
+    folder = write_task(tmp_path / "outlives", LATE, f"sleep 4; {JUDGE}", agent_s=2)
     record = attempt(pods, folder)
     assert (ends(record).verdict, ends(record).cause) == ("failed", "agent_timeout")
     assert record.evidence.reward == 0.0
