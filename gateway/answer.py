@@ -34,6 +34,11 @@ class Stream:
 
     def feed(self, chunk: bytes) -> bytes:
         """Look at a chunk; returns what goes on to the client now."""
+        if not self._rest and not self._take_out and chunk.endswith(b"\n"):  # whole lines, mostly
+            if WORDS.search(chunk):
+                for line in chunk.splitlines():
+                    self._look(line)
+            return chunk
         text = self._rest + chunk
         end = text.rfind(b"\n") + 1
         lines, self._rest = text[:end], text[end:]

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 
+from .answer import Stream
 from .exchange import Exchange
 from .line import Line
 from .passage import Passage
@@ -27,6 +28,10 @@ class Flow:
         self._back: list[bytes] | None = None
         self._last = asyncio.get_running_loop().create_future()
         self._onward = False
+        answer = passage.answer
+        assert answer is not None, "a body comes after its headers"
+        self._feed, self._write = answer.feed, exchange.write
+        self._stream = answer if isinstance(answer, Stream) else None
         self.kept: list[bytes] | None = [] if keep else None
 
     async def ended(self) -> None:
@@ -40,7 +45,7 @@ class Flow:
         if not (end.done() or self._last.done()):
             end.add_done_callback(self._noted)
             await self._last
-        if end.done() and not self._passage.whole:
+        if end.done() and not (self._stream and self._stream.whole):
             end.result()
 
     async def rest(self, closing: bytes) -> None:
@@ -61,16 +66,20 @@ class Flow:
         self._exchange.finish()
 
     def _take(self, chunk: bytes) -> None:
-        piece = self._passage.passed(chunk)
+        passage, stream = self._passage, self._stream
+        if passage.first_byte_s is None:
+            passage.first_byte_s = passage.age_s
+        passage.received_bytes += len(chunk)
+        piece = self._feed(chunk)
         if self.kept is not None:
             self.kept.append(chunk)
         if self._back is not None:
             self._back.append(piece)
-        elif self._passage.whole and not self._onward:
+        elif stream is not None and stream.whole and not self._onward:
             self._back = [piece]
             self._noted()
         elif piece:
-            self._exchange.write(piece)
+            self._write(piece)
 
     def _noted(self, _end: object = None) -> None:
         if not self._last.done():

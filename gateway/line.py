@@ -43,8 +43,10 @@ class Line(asyncio.Protocol):
         self._end: asyncio.Future[None] | None = None
         self._take: Take | None = None
         self._parts: list[bytes] = []
-        self._head_bytes = 0
+        self.on_body: Take = self._parts.append  # told by the parser, as what stands below
+        self._head_bytes = self._mine = 0
         self._headed = self._complete = self._extra = self._held = False
+        self._news = True  # of head or end, beside the body
         self._silence: asyncio.TimerHandle | None = None
 
     @property
@@ -123,7 +125,8 @@ class Line(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._end is None or self._end.done():  # nobody asked for this
+        end = self._end
+        if end is None or end.done():  # nobody asked for this
             self.close()
             return
         self._heard = self._loop.time()
@@ -132,18 +135,12 @@ class Line(asyncio.Protocol):
         except (HttpParserError, HttpParserUpgrade) as error:
             self._fail("malformed", type(error).__name__)
             return
-        if self._headed and self._head is not None and not self._head.done():
-            self._head.set_result(None)
+        if self._news:
+            self._notice(len(data))
         if self._parts:
             self._hand_on()
-        elif not self._headed:
-            self._head_bytes += len(data)
-            if self._head_bytes > LARGEST_HEAD_BYTES:
-                self._fail("malformed", "the answer's head does not end")
         if self._complete:
             self._finish(None)
-        if self._extra:  # more than was asked for
-            self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
@@ -157,6 +154,7 @@ class Line(asyncio.Protocol):
     # What the parser tells.
 
     def on_message_begin(self) -> None:
+        self._news = True
         self._extra = self._complete
         if not self._extra:
             self.headers = {}
@@ -174,20 +172,33 @@ class Line(asyncio.Protocol):
         self.status = self._parser.get_status_code()
         self._headed = self.status >= 200  # what comes before is a sign of life
 
-    def on_body(self, body: bytes) -> None:
-        if not self._extra:
-            self._parts.append(body)
-
     def on_message_complete(self) -> None:
         if self._headed and not self._extra:
-            self._complete = True
+            self._complete = self._news = True
+            self._mine = len(self._parts)
             if not self._parser.should_keep_alive() and self._transport is not None:
                 self._transport.close()
 
     def _hand_on(self) -> None:
-        if self._take is not None and self._parts:
-            parts, self._parts = self._parts, []
-            self._take(parts[0] if len(parts) == 1 else b"".join(parts))
+        take, parts = self._take, self._parts
+        if take is not None and parts:
+            piece = parts[0] if len(parts) == 1 else b"".join(parts)
+            parts.clear()
+            take(piece)
+
+    def _notice(self, size: int) -> None:
+        """What the parser told beside pieces of the body."""
+        if self._headed:
+            self._news = False
+            if self._head is not None and not self._head.done():
+                self._head.set_result(None)
+        else:
+            self._head_bytes += size
+            if self._head_bytes > LARGEST_HEAD_BYTES:
+                self._fail("malformed", "the answer's head does not end")
+        if self._extra:  # more than was asked for
+            del self._parts[self._mine :]
+            self.close()
 
     def _listen(self) -> None:
         """Look whether anything was heard in time, and when to look again."""

@@ -46,11 +46,6 @@ class Passage:
         """The lease under which it is made."""
         return self.claims.attempt, self.claims.fence
 
-    @property
-    def whole(self) -> bool:
-        """Whether the last event of a stream has come."""
-        return isinstance(self.answer, Stream) and self.answer.whole
-
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """The upstream's answer has begun: what its headers tell."""
         self.status = status
@@ -64,13 +59,12 @@ class Passage:
             is_json = "json" in headers.get("content-type", "")
             self.answer = Document(is_json=is_json)
 
-    def passed(self, chunk: bytes) -> bytes:
-        """Some of the answer has come; returns what goes on to the client."""
-        if self.first_byte_s is None:
-            self.first_byte_s = self.age_s
-        self.received_bytes += len(chunk)
-        assert self.answer is not None, "a body comes after its headers"
-        return self.answer.feed(chunk)
+    def refused(self, body: bytes) -> None:
+        """The answer was an error, whole."""
+        self.first_byte_s, self.received_bytes = self.age_s, len(body)
+        if self.answer is not None:
+            self.answer.feed(body)
+        self.ending, self.detail = "complete", ""
 
     def closed(self) -> bytes:
         """The answer came to its end; returns what was still kept back."""

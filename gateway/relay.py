@@ -172,8 +172,7 @@ class Relay:
     ) -> None:
         """An answer that is an error, whole; nothing of the key goes back with it."""
         body, headers = await line.read(LARGEST_ERROR_BYTES), passed_back(line.headers, upstream)
-        passage.passed(body)
-        passage.ending, passage.detail = "complete", ""
+        passage.refused(body)
         if line.status in KEY_REFUSED:
             passage.detail = "the provider refused the gateway's key"
             body, headers = upstream_error(passage.claims.dialect, passage.detail), AS_JSON
