@@ -221,4 +221,6 @@ def _words(name: str, value: object) -> str:
         return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="milliseconds")
     if isinstance(value, int) and name.endswith("_bytes"):
         return f"{value:,} ({value / MIB:,.1f} MiB)" if value >= MIB else f"{value:,}"
+    if isinstance(value, tuple) and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)

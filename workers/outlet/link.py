@@ -45,11 +45,6 @@ class NearEnd:
         for one in self.sockets:
             one.close()
 
-    def close(self) -> None:
-        """Close everything of it that is ours."""
-        self.let_go()
-        os.close(self.namespace)
-
 
 def near_end(pid: int, ports: Iterable[int], networks: Iterable[IPv4Network]) -> NearEnd:
     """Link a process, whose network has no `eth0` yet, to a fresh network of nobody's.

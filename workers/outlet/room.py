@@ -93,7 +93,7 @@ class Room:
         among.add(task)
         task.add_done_callback(among.discard)
 
-    # --- what the kernel refuses ---
+    # --- what leads nowhere ---
 
     def _hear(self) -> None:
         for _ in range(PACKETS_AT_ONCE):
