@@ -9,6 +9,7 @@
     ├── WireError              a message of a version or shape that we do not speak
     ├── LedgerError            the store refuses or cannot be read
     │   ├── StoreAway          its server cannot be reached; it may come back
+    │   ├── Unreadable         one thing in it was written by another release; the others go on
     │   └── Deposed            another scheduler leads now; this one may write no more
     ├── BrokerError            the queue cannot be had
     ├── GatewayError           the gateway to model APIs cannot be had
@@ -85,6 +86,10 @@ class LedgerError(InfranoiseError):
 
 class StoreAway(LedgerError):
     """The store's server cannot be reached, or went away; what was under way was not written."""
+
+
+class Unreadable(LedgerError):
+    """A document of the store is of another release; what else it holds can be worked on."""
 
 
 class Deposed(LedgerError):

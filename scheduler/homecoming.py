@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Engine
 
 from ..models.classify import DISK_FULL
-from ..models.errors import WireError
+from ..models.errors import Unreadable, WireError
 from ..models.ledger.api_calls import take_calls
 from ..models.ledger.events import note
 from ..models.ledger.ingest import Ending, ingest
@@ -88,7 +88,12 @@ class Homecoming:
                 self.set_aside(name, "record of an unknown experiment", record.attempt_id)
         for name, group in records.items():
             endings = [Ending.of(record) for record in group]
-            self._take_in(name, endings, {record.attempt_id: record for record in group})
+            try:
+                self._take_in(name, endings, {record.attempt_id: record for record in group})
+            except Unreadable:
+                for record in group:
+                    kind = "record of an unreadable experiment"
+                    self.set_aside(name, kind, record.attempt_id, record.encode())
         self.collector.done([id_ for id_, _ in entries])
 
     def take_calls(self) -> None:
@@ -100,9 +105,9 @@ class Homecoming:
         for name in {call.experiment for call in calls} & self.windows.keys():
             self.windows[name].look_at_money()
 
-    def set_aside(self, name: str, kind: str, subject: str) -> None:
+    def set_aside(self, name: str, kind: str, subject: str, document: str = "{}") -> None:
         """Keep an event of an experiment."""
-        note(self.engine, name, kind, subject, fence=self.fence)
+        note(self.engine, name, kind, subject, document, fence=self.fence)
 
     def end_what_ran_out(self) -> None:
         """End the attempts whose leases are over."""

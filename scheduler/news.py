@@ -15,6 +15,7 @@ class News:
     say: Callable[..., None]
     _nodes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     _experiments: frozenset[str] = frozenset()
+    _left_out: frozenset[str] = frozenset()
     _home: Counter[str] = field(default_factory=Counter)
 
     def happened(self, event: Happened) -> None:
@@ -34,6 +35,9 @@ class News:
         """Tell what changed since the last look."""
         for name in service.windows.keys() - self._experiments:
             self.say("takes up an experiment", experiment=name)
+        for name in service.left_out.keys() - self._left_out:
+            self.say("leaves an experiment out", experiment=name, because=service.left_out[name])
+        self._left_out = frozenset(service.left_out)
         for name in self._experiments - service.windows.keys():
             self.say("lets an experiment go", experiment=name, attempts=self._home.pop(name, 0))
         self._experiments = frozenset(service.windows)

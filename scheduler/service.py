@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
 
+from ..models.errors import Unreadable
 from ..models.ledger.attempts import abandon
 from ..models.ledger.events import note
 from ..models.ledger.open_work import open_work
@@ -41,7 +42,8 @@ class Service:
         watch: told of the rounds of `only` as they complete; it may stop the run early.
         gateway: what attempts with a model are given a way to.
 
-    `roster` has the nodes that are known.
+    `roster` has the nodes that are known, `left_out` the experiments that cannot be read, each with
+    its why.
     """
 
     engine: Engine
@@ -54,6 +56,7 @@ class Service:
     gateway: Gateway | None = None
     roster: Roster = field(init=False)
     windows: dict[str, Window] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     _out: Outgoing = field(init=False)
     _home: Homecoming = field(init=False)
     _looked_at: float = 0.0
@@ -113,9 +116,7 @@ class Service:
         work = {n: w for n, w in open_work(self.engine).items() if self.only in (None, n)}
         for name in work.keys() - self.windows.keys():
             if work[name].state == "active" or work[name].under_way:
-                self.windows[name] = self._opened(name)
-                if self.watch is not None and name == self.only:
-                    self._heed(name, self.watch.begin(self.engine, name))
+                self._take_up(name)
         for name, window in list(self.windows.items()):
             state = work[name].state if name in work else "done"
             if state == "cancelled":
@@ -127,6 +128,18 @@ class Service:
             idle = state != "active" or window.finished  # what is owed all the same is read anew
             if idle and not window.running and name != self.only:
                 del self.windows[name]
+
+    def _take_up(self, name: str) -> None:
+        try:
+            self.windows[name] = self._opened(name)
+        except Unreadable as error:
+            if self.only:
+                raise
+            self.left_out[name] = str(error)
+            return
+        self.left_out.pop(name, None)
+        if self.watch is not None and name == self.only:
+            self._heed(name, self.watch.begin(self.engine, name))
 
     def _opened(self, name: str) -> Window:
         return Window.open(self.engine, name, self.gateway)

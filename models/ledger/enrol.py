@@ -17,6 +17,7 @@ from ..task import Task
 from ..trial import CellKey
 from ..waves import PlannedTrial, Wave
 from .bulk import among, insert_if_absent, insert_rows, update_rows
+from .documents import value_of
 from .tables import BAND, CELL, ENTRY, EXPERIMENT, TASK, TRIAL, WAVE
 from .writing import writing
 
@@ -71,7 +72,7 @@ def _same(
     query = select(TASK.c.name, TASK.c.content_hash).where(TASK.c.experiment == experiment.name)
     before = {name: content_hash for name, content_hash in connection.execute(query)}
     same_tasks = before == {task.name: task.content_hash for task in tasks}
-    known = Experiment.model_validate_json(document)
+    known = value_of(Experiment, document, f"the store's experiment {experiment.name}")
     return same_tasks and design_of(known) == design_of(experiment)
 
 
@@ -97,7 +98,7 @@ def _write_what_may_change(connection: Connection, experiment: Experiment, befor
 
 
 def _difference(experiment: Experiment, document: str) -> str:
-    before = Experiment.model_validate_json(document)
+    before = value_of(Experiment, document, f"the store's experiment {experiment.name}")
     fields = Experiment.model_fields
     keys = [key for key in fields if getattr(before, key) != getattr(experiment, key)]
     what = ", ".join(keys) if keys else "the contents of its tasks"

@@ -14,6 +14,7 @@ from ..message import AttemptRecord
 from ..node import NodeProfile
 from ..task import Task
 from .attempts import REPLAYS
+from .documents import value_of
 from .tables import (
     ATTEMPT,
     BAND,
@@ -95,14 +96,15 @@ def experiment(engine: Engine, name: str) -> Experiment:
     """The experiment as it was enrolled.
 
     Raises:
-        LedgerError: there is none of that name; lists those there are.
+        LedgerError: there is none of that name; lists those there are. Unreadable: another release
+            wrote it.
     """
     with engine.connect() as connection:
         document = connection.scalar(select(EXPERIMENT.c.document).where(EXPERIMENT.c.name == name))
     if document is None:
         known = ", ".join(experiments(engine)) or "none"
         raise LedgerError(f"no experiment {name!r} in this store; it holds: {known}")
-    return Experiment.model_validate_json(document)
+    return value_of(Experiment, document, f"experiment {name}")
 
 
 def left_out(engine: Engine, name: str) -> tuple[str, ...]:
@@ -118,14 +120,16 @@ def tasks(engine: Engine, name: str) -> tuple[Task, ...]:
     """The experiment's tasks, as they were loaded."""
     with engine.connect() as connection:
         query = select(TASK.c.document).where(TASK.c.experiment == name).order_by(TASK.c.name)
-        return tuple(Task.model_validate_json(text) for text in connection.scalars(query))
+        whose = f"a task of experiment {name}"
+        return tuple(value_of(Task, text, whose) for text in connection.scalars(query))
 
 
 def bands(engine: Engine, name: str) -> tuple[Band, ...]:
     """The experiment's bands, in the order of reports."""
     with engine.connect() as connection:
         query = select(BAND.c.document).where(BAND.c.experiment == name).order_by(BAND.c.place)
-        return tuple(Band.model_validate_json(text) for text in connection.scalars(query))
+        whose = f"a band of experiment {name}"
+        return tuple(value_of(Band, text, whose) for text in connection.scalars(query))
 
 
 def cell_counts(engine: Engine, name: str) -> tuple[CellCounts, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
 from infranoise.models.band import Band
 from infranoise.models.errors import Deposed
@@ -17,8 +17,9 @@ from infranoise.models.ledger.attempts import abandon, under_way
 from infranoise.models.ledger.enrol import enrol
 from infranoise.models.ledger.states import set_state
 from infranoise.models.ledger.store import open_store
-from infranoise.models.ledger.writing import next_fence_at_least, take_lead
-from infranoise.models.message import AttemptRecord, node_queue
+from infranoise.models.ledger.tables import EXPERIMENT
+from infranoise.models.ledger.writing import next_fence_at_least, take_lead, writing
+from infranoise.models.message import RECORD_FIELD, AttemptRecord, node_queue
 from infranoise.models.node import NodeProfile
 from infranoise.models.task import Task
 from infranoise.scheduler.broker import embedded
@@ -150,6 +151,36 @@ def test_a_node_of_a_newer_release_is_left_out_and_told_while_the_others_work(
     told = {facts["node"]: facts for event, facts in said if event == "node"}
     assert (told["n"]["state"], told["newer"]["state"]) == ("up", "unreadable")
     assert "infranoise 9.9" in str(told["newer"]["because"])
+
+
+def test_an_experiment_of_a_newer_release_is_left_out_and_told_while_the_others_go_on(
+    schedulers: Schedulers,
+    node: Membership,
+    engine: Engine,
+    make_experiment: Callable[..., Experiment],
+    make_task: Callable[..., Task],
+    make_record: Callable[..., AttemptRecord],
+    client: "redis.Redis",
+) -> None:
+    newer = make_experiment(name="newer")
+    enrol(engine, newer, [make_task()], plan(newer, [make_task()]).waves)
+    written = newer.model_dump_json()[:-1] + ', "qubits": 5}'
+    with writing(engine) as connection:
+        named = update(EXPERIMENT).where(EXPERIMENT.c.name == "newer")
+        connection.execute(named.values(document=written))
+    record = make_record("t", experiment="newer")
+    client.xadd(keys.RECORDS, {RECORD_FIELD: record.encode()})
+    service, said = schedulers.leading("one"), list[tuple[str, dict[str, object]]]()
+    turn(service)
+    News(lambda event, **facts: said.append((event, facts))).look(service)
+    assert set(service.windows) == {"small"}
+    assert under_way(engine, "small")
+    (told,) = [facts for event, facts in said if event == "leaves an experiment out"]
+    assert told["experiment"] == "newer"
+    assert "qubits: Extra inputs are not permitted" in str(told["because"])
+    (kept,) = reading.events(engine, "newer")
+    assert kept.kind == "record of an unreadable experiment"
+    assert not client.xlen(keys.RECORDS)
 
 
 def test_a_trial_goes_to_nodes_that_can_make_its_link(
