@@ -68,6 +68,7 @@ class Front(asyncio.Protocol):
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
+        del self._parser  # it holds on to this, and this to it
 
     def data_received(self, data: bytes) -> None:
         if self._refused:

@@ -62,11 +62,11 @@ class Line(asyncio.Protocol):
         Raises:
             Broken
         """
+        if self._transport is None:
+            raise Broken("cut", "ConnectionResetError")
         self._reset()
         self._parser = HttpResponseParser(self)
         self._head, self._end = self._loop.create_future(), self._loop.create_future()
-        if self._transport is None:
-            raise Broken("cut", "ConnectionResetError")
         self._silence_s, self._heard = silence_s, self._loop.time()
         self._silence = self._loop.call_later(silence_s, self._listen)
         self._transport.write(request)
@@ -80,6 +80,8 @@ class Line(asyncio.Protocol):
         assert self._end is not None, "an answer comes after its request"
         self._take = take
         self._hand_on()
+        if self._end.done():
+            self._take = None
         return self._end
 
     async def read(self, most_bytes: int) -> bytes:
@@ -119,6 +121,11 @@ class Line(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def leave(self) -> None:
+        """Drop the connection, and what it remembers of its last request."""
+        self.close()
+        self._head = self._end = self._take = None
+
     # What the event loop tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -150,6 +157,7 @@ class Line(asyncio.Protocol):
         else:
             words = "ServerDisconnectedError" if error is None else type(error).__name__
             self._finish(Broken("cut", words))
+        del self._parser  # it holds on to this, and this to it
 
     # What the parser tells.
 
@@ -217,7 +225,7 @@ class Line(asyncio.Protocol):
     def _finish(self, broken: Broken | None) -> None:
         if self._silence is not None:
             self._silence.cancel()
-        self.idle_since = self._loop.time()
+        self.idle_since, self._take = self._loop.time(), None
         for waits in (self._head, self._end):
             if waits is None or waits.done():
                 continue

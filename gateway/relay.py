@@ -151,7 +151,7 @@ class Relay:
                 line.hold(False)  # a client that is slow to the end holds no other
                 self.lines.give_back(upstream.origin, line)
             elif line is not None:
-                line.close()
+                line.leave()
 
     async def _hand_on(
         self, exchange: Exchange, upstream: Upstream, passage: Passage, line: Line

@@ -1,8 +1,10 @@
 """HTTP as the gateway speaks it, with both ends in the test's own hands: bytes in, bytes out."""
 
+import gc
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +13,11 @@ import pytest
 from asking import ask, post
 from own_gateway import OwnGateway, own_gateway
 
+from infranoise.gateway.back import Flow
+from infranoise.gateway.exchange import Exchange
+from infranoise.gateway.front import Front
+from infranoise.gateway.line import Line
+from infranoise.gateway.passage import Passage
 from infranoise.models.lease import keys
 from infranoise.models.provider import Provider as Declared
 from infranoise.scheduler.broker import embedded
@@ -313,6 +320,33 @@ def test_a_client_that_reads_slowly_holds_its_provider_back(
     assert held == 1
     assert got > 400 * 65_536
     assert [call.ending for call in gateway.calls()] == ["complete", "complete"]
+
+
+def test_what_has_passed_leaves_nothing_for_a_collector(
+    gateway: OwnGateway, provider: RawProvider
+) -> None:
+    chunked = STREAM + b"transfer-encoding: chunked\r\n\r\n"
+    token, gone = gateway.token(), [None]
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            for says in ([SIZED + ANSWER], [chunked + chunk(EVENTS) + b"0\r\n\r\n"], gone):
+                provider.says = says  # type: ignore[assignment]
+                ask(gateway, token)
+        provider.says = [SIZED + ANSWER]
+        ask(gateway, token)
+        deadline = time.monotonic() + 10
+        while len(left := alive()) > 4 and time.monotonic() < deadline:
+            time.sleep(0.02)
+    finally:
+        gc.enable()
+    assert len(left) <= 4, left  # the line that is kept, and the last call on its way out
+
+
+def alive() -> list[str]:
+    kinds = (Front, Exchange, Line, Passage, Flow)
+    return [type(one).__name__ for one in gc.get_objects() if isinstance(one, kinds)]
 
 
 def call_under_way(gateway: OwnGateway) -> int:
