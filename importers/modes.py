@@ -110,11 +110,10 @@ def _rule(path: Path, name: str, number: int, row: Mapping[str, object]) -> Rule
         if key not in ("mode", "message", "means") or not isinstance(value, str):
             raise DesignError(f"{where}: {key}: rules have mode, message and means, all texts")
     means = row.get("means", "")
-    if "mode" not in row or means not in WORDS:
-        raise DesignError(
-            f'{where}: needs mode = "…" and means = one of {", ".join(WORDS)}'
-            f"{_hint(str(means), WORDS)}"
-        )
+    if "mode" not in row:
+        raise DesignError(f'{where}: needs mode = "…": a word of the source, or a pattern')
+    if means not in WORDS:
+        raise DesignError(f'{where}: means = "{means}" is no ending{_hint(str(means), WORDS)}')
     message = row.get("message")
     try:
         pattern = re.compile(str(message)) if message is not None else None

@@ -85,6 +85,10 @@ WRONG = {
     "no TOML": ("[[harbor", "is no TOML"),
     "a kind that nobody knows": ('[[harbour]]\nmode="a"\nmeans="wrong"', "did you mean 'harbor'"),
     "a word that nobody knows": ('[[harbor]]\nmode="a"\nmeans="oomkilled"', "mean 'oom_killed'"),
+    "a word like none of ours": (
+        '[[harbor]]\nmode="a"\nmeans="zzz"',
+        "no ending; there are: wrong",
+    ),
     "no mode": ('[[harbor]]\nmeans="wrong"', "rule 1: needs mode"),
     "a key that nobody knows": ('[[harbor]]\nmode="a"\nmeans="wrong"\nwhy="x"', "rule 1: why"),
     "no regular expression": ('[[harbor]]\nmode="a"\nmeans="wrong"\nmessage="("', "no regular"),
