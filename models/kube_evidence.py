@@ -4,11 +4,16 @@ Cluster times are Unix seconds by the cluster's own clock, whose grain is one se
 says that the cluster did not say it.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from .tri import Tri
 from .value import Value
 
+# What a pod says of itself may be anything: whoever ran in it could write it.
+Count = Annotated[int, Field(ge=0, le=1 << 53)]
+Moment = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
 Intent = Literal["", "cancelled", "cleanup"]
 Overdue = Literal["", "schedule", "image", "start"]
 
@@ -21,14 +26,14 @@ class WrapperReport(Value):
     `oom_kill` alone: `failcnt` may stay 0 and a peak below its limit although the kernel killed.
     """
 
-    rc: int | None = None
-    oom_kills_before: int | None = None
-    oom_kills_after: int | None = None
-    peak_bytes: int | None = None
-    wall_before: float | None = None
-    wall_after: float | None = None
-    up_before: float | None = None
-    up_after: float | None = None
+    rc: Annotated[int, Field(ge=0, le=255)] | None = None
+    oom_kills_before: Count | None = None
+    oom_kills_after: Count | None = None
+    peak_bytes: Count | None = None
+    wall_before: Moment | None = None
+    wall_after: Moment | None = None
+    up_before: Moment | None = None
+    up_after: Moment | None = None
 
     @property
     def lived_s(self) -> float | None:
@@ -42,7 +47,7 @@ class WrapperReport(Value):
         """OOM kills during the pod's life; None where the counter could not be read."""
         if self.oom_kills_after is None:
             return None
-        return self.oom_kills_after - (self.oom_kills_before or 0)
+        return max(0, self.oom_kills_after - (self.oom_kills_before or 0))
 
 
 class NodeSeen(Value):

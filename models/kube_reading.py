@@ -81,7 +81,7 @@ def wrapper_report(message: str | None) -> WrapperReport | None:
             up_before=told["before"].get("up"),
             up_after=told["after"].get("up"),
         )
-    except (ValueError, TypeError, KeyError, AttributeError, ValidationError):
+    except (ValueError, TypeError, KeyError, AttributeError, ValidationError, RecursionError):
         return None
 
 

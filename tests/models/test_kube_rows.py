@@ -346,11 +346,25 @@ def test_what_our_own_deletion_did_is_no_cause_but_its_counters_count() -> None:
 
 
 NO_REPORT = ["", "Killed", "null", "[]", '{"rc":0}', '{"rc":0,"before":1,"after":2}', "{", "é" * 9]
+HOSTILE = [  # whoever runs in a pod may write its last words
+    "[" * 4096,
+    '{"rc":0,"before":{"oom_kill":0},"after":{"oom_kill":99999999999999999999}}',
+    '{"rc":0,"before":{"oom_kill":-5},"after":{"oom_kill":0}}',
+    '{"rc":1e999,"before":{"oom_kill":0},"after":{"oom_kill":0}}',
+    '{"rc":0,"before":{"oom_kill":0,"wall":NaN},"after":{"oom_kill":0}}',
+    '{"rc":0,"before":{"oom_kill":0},"after":{"oom_kill":0,"up":1e300}}',
+]
 
 
-@pytest.mark.parametrize("message", NO_REPORT)
+@pytest.mark.parametrize("message", [*NO_REPORT, *HOSTILE])
 def test_what_is_not_the_wrapper_s_report_is_none(message: str) -> None:
     assert wrapper_report(message) is None
+
+
+def test_a_count_that_falls_is_no_kill() -> None:
+    told = wrapper_report('{"rc":0,"before":{"oom_kill":5},"after":{"oom_kill":1}}')
+    assert told is not None
+    assert told.oom_kills == 0
 
 
 def test_every_row_decides_some_story() -> None:
