@@ -1,10 +1,32 @@
 """What a pod consumed, as far as its end lets it be known."""
 
+from itertools import product
+
 import pytest
 
 from infranoise.models.counters import Counters
 from infranoise.models.kube_evidence import KubeEvidence, WrapperReport
-from infranoise.workers.pods.kubernetes.counters import after_the_end
+from infranoise.models.limits import Limits
+from infranoise.workers.pods.kubernetes.counters import after_the_end, from_files
+from infranoise.workers.pods.kubernetes.limits import effective, files
+
+NUMBERS = ["", "x", "-1", "0 0", "max", "1e999", "9" * 19, "9" * 30, "9" * 5000]
+PATHS = ["memory.events", "memory.peak", "memory.max", "cpu.stat", "cpu.max", "pids.max",
+         "memory/memory.oom_control", "memory/memory.limit_in_bytes", "cpu/cpu.stat",
+         "cpuacct/cpuacct.usage", "cpu/cpu.cfs_quota_us"]  # fmt: skip
+KEYS = ["", "oom_kill ", "usage_usec ", "nr_throttled "]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_whatever_a_pod_s_own_shell_prints_is_a_reading_or_none(path: str) -> None:
+    pod = {"spec": {"containers": [{"resources": {}}]}}
+    for key, number, version in product(KEYS, NUMBERS, ("", "memory.events")):
+        second = f"== /sys/fs/cgroup/{version}\noom_kill 0\n" if version else ""
+        inside = files(f"== /sys/fs/cgroup/{path}\n{key}{number}\n{second}")
+        effective(pod, inside, Limits(memory_ceiling_bytes=1))
+        read = from_files(inside, None).model_dump().values()
+        assert all(0 <= one <= 1 << 53 for one in read if isinstance(one, int | float))
+
 
 REPORT = WrapperReport(rc=143, oom_kills_before=1, oom_kills_after=3)
 CASES: dict[str, tuple[KubeEvidence, int | None, int | None]] = {

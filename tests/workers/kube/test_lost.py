@@ -1,8 +1,10 @@
 """Work in a pod that breaks off: what became of the pod is asked for, not guessed."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from infranoise.models.errors import PodLost
 from infranoise.models.evidence import Evidence, Phase
 from infranoise.models.kube_reading import facts
 from infranoise.models.limits import Limits
+from infranoise.workers.pods.kubernetes import exec
 from infranoise.workers.pods.kubernetes.api import Api, Ask
 from infranoise.workers.pods.kubernetes.pod import KubernetesPod
 from infranoise.workers.pods.kubernetes.pods import KubernetesPods
@@ -68,6 +71,22 @@ def test_a_connection_that_broke_is_explained_by_a_status_that_comes_later(
     assert lost.value.facts["reason"] == "Evicted"
     pod.stop()
     assert meaning(pod) == ("infra_error", "evicted")
+
+
+@pytest.mark.parametrize("bound", ["PLAIN_S", "PLAIN_BYTES"])
+def test_a_pod_whose_shell_was_replaced_cannot_hold_or_flood_its_worker(
+    bound: str, cluster: FakeApi, pod: KubernetesPod, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def floods(found: Object, argv: list[str], channel: web.WebSocketResponse) -> None:
+        with suppress(ConnectionError):
+            while True:
+                await channel.send_bytes(b"\x01" + b"oom_kill 9" * 100)
+                await asyncio.sleep(0.001)
+
+    monkeypatch.setattr(exec, bound, 0.2 if bound == "PLAIN_S" else 5000)
+    before = pod.counters()
+    cluster.execute = floods
+    assert pod.counters() == before
 
 
 def disrupt(cluster: FakeApi, reason: str, at: float) -> None:

@@ -9,6 +9,8 @@ from ....models.kube_rows import STORAGE_CEILING
 from ...meters.cgroup import NS_PER_S, US_PER_S, count, flat_keyed
 from ...meters.traffic import traffic
 
+MOST = 1 << 53  # of any count that a kernel came to; a pod's own shell may print anything
+
 
 def from_files(inside: Mapping[str, str], before: Counters | None) -> Counters:
     """What the control group's files say, as the pod sees them.
@@ -22,7 +24,11 @@ def from_files(inside: Mapping[str, str], before: Counters | None) -> Counters:
     read = _v2(inside) if "memory.events" in inside else _v1(inside)
     net_dev = inside.get("proc/net/dev")
     now = read | (asdict(traffic(net_dev)) if net_dev else {})
-    kept = {name: value for name, value in now.items() if value is not None}
+    kept = {
+        name: value
+        for name, value in now.items()
+        if value is not None and not (isinstance(value, int | float) and value > MOST)
+    }
     return (before or Counters(source="kubernetes")).model_copy(update=kept)
 
 

@@ -17,6 +17,7 @@ from .api import Api, ApiAway, ApiRefused
 from .channel import ERROR, STDERR, STDOUT, Channel, Ending, ending
 
 HANDSHAKES, HANDSHAKE_PAUSE_S = 6, 0.2
+PLAIN_S, PLAIN_BYTES = 60.0, 4 << 20  # what a script of ours may take and print
 CLOSES_WITHIN_S = 1.0  # after the shell's last word, what still comes is its children's
 
 
@@ -139,11 +140,17 @@ class Execution:
         """Run a script of ours that is its own argument and tells of its end by ending.
 
         Raises:
-            ApiRefused, ApiAway
+            ApiRefused, ApiAway: or it told too much, or for too long; the shell is the pod's own.
         """
         channel = open_channel(self._api, self._place, ["sh", "-c", text])
+        ends, left = time.monotonic() + PLAIN_S, PLAIN_BYTES
         try:
             for piece in channel.pieces(lambda: 1.0):
+                left -= len(piece.content) if piece else 0
+                if left < 0 or time.monotonic() > ends:
+                    raise ApiAway(
+                        f"a script came to no end in {PLAIN_S:g} s and {PLAIN_BYTES} bytes"
+                    )
                 if piece is None and self._ended():
                     return
                 if piece is not None and piece.channel == ERROR:

@@ -1,5 +1,6 @@
 """Limits in force: what the API admitted, and what the pod sees of it from inside. Pure."""
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,9 @@ from ...meters.cgroup import count, quota_v1, quota_v2
 from ..process import group
 
 Object = Mapping[str, Any]
+
+
+NO_NUMBER = re.compile(r"\d{20}")
 
 
 def surprises(asked: Object, admitted: Object) -> tuple[str, ...]:
@@ -59,12 +63,16 @@ def _amount(text: str | None) -> Decimal | None:
 def files(text: str) -> dict[str, str]:
     """What `READ_FILES` printed, by path below the cgroup's mount; /proc/net/dev as it is.
 
+    The shell that printed it is the pod's own: a number that no kernel writes makes a file unread.
+
     >>> files("== /sys/fs/cgroup/memory.peak\\n42\\n")
     {'memory.peak': '42\\n'}
     """
     found: dict[str, str] = {}
     for part in text.split("== /")[1:]:
         path, _, content = part.partition("\n")
+        if NO_NUMBER.search(content):
+            continue
         found[path.removeprefix("sys/fs/cgroup/")] = content
     return found
 
@@ -134,8 +142,15 @@ def _seen_v2(inside: Mapping[str, str]) -> dict[str, Any]:
         # The kubelet gives a pod no swap unless it is told to.
         "memory_and_swap_bytes": count(inside.get("memory.max", "")),
         "cpu_shares": group.shares_of(weight) if weight else None,
-        "cpu_ceiling": quota_v2(inside["cpu.max"]) if "cpu.max" in inside else None,
+        "cpu_ceiling": _quota_v2(inside.get("cpu.max", "")),
         "cpuset": inside.get("cpuset.cpus.effective", "").strip() or None,
         "pids": count(inside.get("pids.max", "")),
         "oom_scope": "pod" if grouped.strip() == "1" else "process",
     }
+
+
+def _quota_v2(text: str) -> float | None:
+    try:
+        return quota_v2(text)
+    except (ValueError, ZeroDivisionError):  # nothing there, or nothing that a kernel writes
+        return None
