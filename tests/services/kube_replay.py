@@ -46,11 +46,21 @@ class ReplayKubelet:
 
     Args:
         scale: seconds here for a second of the recording.
+        lives_on: play it until its container runs, and no further.
     """
 
-    def __init__(self, store: Store, scenario: str, scale: float) -> None:
+    def __init__(
+        self, store: Store, scenario: str, scale: float, *, lives_on: bool = False
+    ) -> None:
         self._store, self._scale = store, scale
         self._record = recorded(scenario)
+        self._steps = len(self._record["watch"])
+        if lives_on:
+            self._steps = next(
+                number
+                for number, step in enumerate(self._record["watch"], 1)
+                if any("running" in one["state"] for one in step["status"].get("containers", ()))
+            )
         self._due: list[tuple[float, int, Object]] = []
         self._some = threading.Condition()
         store.heard.append(self._hear)
@@ -74,7 +84,7 @@ class ReplayKubelet:
                 self._due.pop(0)
             self._do(step, pod)
             steps = self._record["watch"]
-            if step + 1 < len(steps):
+            if step + 1 < self._steps:
                 later_s = (steps[step + 1]["dt"] - steps[step]["dt"]) * self._scale
                 with self._some:
                     self._due.append((at + later_s, step + 1, pod))

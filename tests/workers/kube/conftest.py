@@ -53,10 +53,12 @@ async def ends_well(pod: Object, argv: list[str], channel: web.WebSocketResponse
 
 
 @pytest.fixture
-def cluster(fake: FakeApi, node: Object) -> FakeApi:
-    """A fake cluster in which pods run a while, and go when they are told to."""
+def cluster(fake: FakeApi, node: Object, request: pytest.FixtureRequest) -> FakeApi:
+    """A fake cluster in which pods run a while, for ever in a file that says `LIVE_ON`, and go when
+    they are told to."""
+    lives_on = getattr(request.module, "LIVE_ON", False)
     fake.store.create("nodes", "", node)
     fake.execute = ends_well
-    ReplayKubelet(fake.store, "termination-evidence-ok", SLOWLY)
+    ReplayKubelet(fake.store, "termination-evidence-ok", SLOWLY, lives_on=lives_on)
     buries(fake.store)
     return fake

@@ -26,6 +26,7 @@ from infranoise.workers.pods.kubernetes.pods import KubernetesPods
 from infranoise.workers.pods.kubernetes.words import Shape
 from infranoise.workers.pods.pod import PodOrder
 
+LIVE_ON = True
 EVICTED = {
     "phase": "Failed",
     "reason": "Evicted",
