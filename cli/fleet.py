@@ -187,7 +187,8 @@ def nodes(context: typer.Context, broker: MaybeBroker = None, json: Json = False
         from .nodes import listed
 
         if broker is None:
-            raise typer.BadParameter("missing: give it, or set INFRANOISE_BROKER_URL")
+            missing = "missing: give it, or set INFRANOISE_BROKER_URL"
+            raise typer.BadParameter(missing, param_hint="'--broker'")
         raise typer.Exit(listed(broker, as_json=json))
 
 

@@ -35,6 +35,7 @@ NEEDS = {  # a command, and the options without which it cannot do anything
     "submit x.toml": ("--store",),
     "status": ("--store",),
     "pause x": ("--store",),
+    "nodes": ("--broker",),
     "nodes show x": ("--broker",),
 }
 
