@@ -7,7 +7,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
@@ -59,7 +59,7 @@ def cgroups_of(order: PodOrder) -> list[Path]:
     return [
         folder
         for mount in Path("/sys/fs/cgroup").iterdir()
-        for folder in mount.rglob(f"infranoise-{order.attempt_id}")
+        for folder in mount.rglob(f"infranoise-{order.attempt_id}-*")
     ]
 
 
@@ -72,10 +72,22 @@ def test_a_stopped_pod_leaves_no_folder_no_cgroup_and_no_process(
         assert first == ""  # PID 1 may not be looked into
         assert cgroups_of(order)
         assert list((pods.state / "pods").iterdir())
-        mark = f"INFRANOISE_ATTEMPT={order.attempt_id}".encode()
+        mark = f"INFRANOISE_POD={order.attempt_id}-".encode()
     assert cgroups_of(order) == []
     assert list((pods.state / "pods").iterdir()) == []
     assert not [process for process in processes() if mark in environment_of(process)]
+
+
+def test_two_runs_of_one_experiment_have_pods_of_one_attempt_side_by_side(
+    pods: ProcessPods, make_order: MakeOrder
+) -> None:
+    order = make_order(memory_ceiling_bytes=64 * MIB)
+    with running(pods, order) as one, closing(ProcessPods(pods.state)) as others:
+        with running(others, order) as other:
+            assert other.exec(["sh", "-c", "echo other > /app/whose"]).exit_code == 0
+            assert len({folder.name for folder in cgroups_of(order)}) == 2
+        assert one.exec(["cat", "/app/whose"]).exit_code == 1
+        assert len({folder.name for folder in cgroups_of(order)}) == 1
 
 
 def processes() -> Iterator[Path]:

@@ -1,6 +1,7 @@
 """What this machine offers to process pods: surveyed once per worker."""
 
 import os
+import secrets
 import shutil
 import threading
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ class Ground:
     ids: tuple[int, int, int]
     launcher: Launcher
     unenclosed_because: str | None = None
+    _mark: str = field(default_factory=lambda: secrets.token_hex(4))
     _baselines: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -79,11 +81,18 @@ class Ground:
                 memory_host_bytes=has_bytes,
             )
 
-    def group(self, attempt_id: str) -> Group:
-        """The group of an attempt, not yet made."""
+    def pod_name(self, attempt_id: str) -> str:
+        """What no other pod of this machine is called, and a second one of this attempt here is.
+
+        Two runs of one experiment have attempts of the same names, each a worker of its own.
+        """
+        return f"{slug(attempt_id)}-{self._mark}"
+
+    def group(self, pod: str) -> Group:
+        """The group of a pod that is called so, not yet made."""
         if self.grounds.enforcement == "watchdog":
-            return Watchdog(attempt_id)
-        return self.grounds.group(f"infranoise-{slug(attempt_id)}")
+            return Watchdog(pod)
+        return self.grounds.group(f"infranoise-{pod}")
 
     def lay_tree(self, made_from: Template, tree: Path, workdir: PurePosixPath) -> int:
         """Make a pod's tree; the disk space (bytes) that it takes before the pod runs."""

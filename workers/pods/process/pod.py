@@ -50,7 +50,8 @@ class ProcessPod:
         self._measuring = Traffic()
         self.image_id = made_from.id
         self._template, self._ground = made_from, ground
-        self._folder = ground.state / "pods" / private_tree.slug(order.attempt_id)
+        self._name = ground.pod_name(order.attempt_id)
+        self._folder = ground.state / "pods" / self._name
         self._tree = self._folder / "root"
         self._workdir = normal(ROOT / (order.workdir or made_from.workdir))
         self.root = "" if ground.enclosed else str(self._tree)
@@ -89,7 +90,9 @@ class ProcessPod:
         try:
             result = command.run(
                 joined(group.joins(), self._inside(user, cwd), argv),
-                env=environment(self.order, self._template.env, self._told(env), self.root),
+                env=environment(
+                    self._name, self.order, self._template.env, self._told(env), self.root
+                ),
                 cwd=None if self._enclosure else self._on_machine(cwd),
                 cap_bytes=self.order.output_cap_bytes,
                 kill=group.kill,
@@ -175,7 +178,7 @@ class ProcessPod:
         self._lost = None
         self._folder.mkdir(parents=True)
         self._has_folder = True  # before this, the folder may be another pod's
-        self._group = group = self._ground.group(self.order.attempt_id)
+        self._group = group = self._ground.group(self._name)
         self._note()
         self._baseline_bytes = self._ground.lay_tree(self._template, self._tree, self._workdir)
         self._way.lay_names(self._folder, self._tree, self._ground.owner)

@@ -65,7 +65,7 @@ def clear(folder: Path, residue: Residue) -> None:
     if residue.first and not owner.dead(residue.first, one_machine=True):
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(residue.first.split(":")[2]), signal.SIGKILL)
-    Watchdog(residue.attempt_id).kill()
+    Watchdog(folder.name).kill()
     for cgroup in map(Path, residue.cgroups):
         kill_all(partial(_members, cgroup), lambda frozen: None)
         remove_folder(cgroup)

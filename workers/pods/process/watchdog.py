@@ -14,18 +14,18 @@ from ...meters.cgroup import Reading
 from ..killing import kill_all
 from .group import differences
 
-MARK = "INFRANOISE_ATTEMPT"  # in the environment of every process of a pod
+MARK = "INFRANOISE_POD"  # in the environment of every process of a pod
 KIB = 1024
 
 
 class Watchdog:
-    """The processes that carry an attempt's mark, or are in its pod's PID namespace."""
+    """The processes that carry a pod's mark, or are in its PID namespace."""
 
     enforcement = "watchdog"
     look_every_s = 0.1
 
-    def __init__(self, attempt_id: str, proc: Path = Path("/proc")) -> None:
-        self._mark = f"{MARK}={attempt_id}".encode()
+    def __init__(self, pod: str, proc: Path = Path("/proc")) -> None:
+        self._mark = f"{MARK}={pod}".encode()
         self._proc = proc
         self._limits = Limits()
         self._oom_kills = 0

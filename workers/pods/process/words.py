@@ -27,11 +27,12 @@ def joined(joins: Iterable[Path], inside: Sequence[str], argv: Sequence[str]) ->
 
 
 def environment(
-    order: PodOrder, image: Mapping[str, str], extra: Mapping[str, str], root: str
+    pod: str, order: PodOrder, image: Mapping[str, str], extra: Mapping[str, str], root: str
 ) -> dict[str, str]:
     """All that a command finds in its environment; nothing is inherited from the worker.
 
     Args:
+        pod: its name, by which a pod without a control group knows its processes.
         image: what the task's image sets; the order and then `extra` have their way over it.
         root: the pod's root on this machine; "" where commands see it as `/`.
     """
@@ -42,7 +43,7 @@ def environment(
         **image,
         **order.env,
         **extra,
-        MARK: order.attempt_id,
+        MARK: pod,
         "INFRANOISE_ROOT": root,
     }
     if root:  # the tools lie in the private tree
