@@ -11,6 +11,7 @@ from ....models.errors import PodError, PodLost
 from .engine import ENGINE_ERRORS
 
 NS_PER_S = 1_000_000_000
+TOLD_AGAIN_S = 0.25  # a kill is told of up to 20 times, a few milliseconds apart
 BEING_REMOVED = ("removing", "dead")  # the engine's words for a state
 
 
@@ -95,10 +96,10 @@ def self_inflicted(
 
     Not if the engine was told to end it, nor if the kernel killed for memory while that command
     ran: by the engine's events, by the count, or, where nothing was killed before, by the state
-    (its flag stays up after the first kill and tells nothing of a second). A busy engine tells of
-    a kill late, so an event that may tell of a kill counted before is no new one. The engine
-    remembers 256 events; what it has forgotten is taken for a command's own doing, which is by
-    far the more common.
+    (its flag stays up after the first kill and tells nothing of a second). The engine tells of one
+    kill many times and late: where a kill was counted before, events that follow it closely are no
+    new one. The engine remembers 256 events; what it has forgotten is taken for a command's own
+    doing, which is by far the more common.
 
     Args:
         state: the container's inspected state.
@@ -106,13 +107,26 @@ def self_inflicted(
         kills: counted when the command began, and last.
         since: when the command began, Unix seconds by the engine's clock.
     """
-    lately = [event.action for event in happened if event.at >= since]
-    told = "kill" in lately or "stop" in lately
-    ooms = sum(event.action == "oom" for event in happened)
-    telling = "oom" in lately and ooms > (kills.before or 0)
+    told = any(event.action in ("kill", "stop") and event.at >= since for event in happened)
+    ooms = [event.at for event in happened if event.action == "oom"]
     counted = (kills.after or 0) > (kills.before or 0)
     flagged = bool(state["OOMKilled"]) and not kills.before
-    return not (told or telling or counted or flagged)
+    return not (
+        told or _tells_of_another(ooms, since, late=bool(kills.before)) or counted or flagged
+    )
+
+
+def _tells_of_another(ooms: Sequence[float], since: float, *, late: bool) -> bool:
+    """Whether the engine's words of want, oldest first, tell of a kill after a moment.
+
+    Args:
+        late: there was a kill before it, of which the last words may come after it.
+    """
+    for at in (at for at in ooms if at >= since):
+        if not late or at - since > TOLD_AGAIN_S:
+            return True
+        since = at
+    return False
 
 
 def now(client: docker.APIClient) -> float:
