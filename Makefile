@@ -75,4 +75,4 @@ lock: setup
 	$(COMPILE) --extra home --output-file requirements/home.txt
 	$(COMPILE) --output-file requirements/node.txt
 	$(COMPILE) --extra kubernetes --output-file requirements/kubernetes.txt
-	printf 'harbor\ninspect-ai\n' | $(COMPILE) - --output-file requirements/peers.txt
+	printf 'harbor\ninspect-ai\npandas\npyarrow\n' | $(COMPILE) - --output-file requirements/peers.txt
